@@ -1,7 +1,6 @@
 package config
 
 import (
-	"fmt"
 	"time"
 
 	"crest"
@@ -78,27 +77,4 @@ func shares() Config {
 	c.Ingest.Ack = AckEnqueued
 	c.Ingest.Shares = true
 	return c
-}
-
-// Bytes is a number of bytes, written in YAML and flags as "64MiB", "1GiB" or a plain number.
-type Bytes int64
-
-// Binary multiples.
-const (
-	KiB Bytes = 1 << 10
-	MiB Bytes = 1 << 20
-	GiB Bytes = 1 << 30
-)
-
-// String returns the size in the largest unit that keeps one decimal place meaningful, "5.2MiB".
-func (b Bytes) String() string {
-	switch {
-	case b >= GiB:
-		return fmt.Sprintf("%.1fGiB", float64(b)/float64(GiB))
-	case b >= MiB:
-		return fmt.Sprintf("%.1fMiB", float64(b)/float64(MiB))
-	case b >= KiB:
-		return fmt.Sprintf("%.1fKiB", float64(b)/float64(KiB))
-	}
-	return fmt.Sprintf("%dB", int64(b))
 }
