@@ -1,0 +1,150 @@
+package list
+
+import (
+	"slices"
+	"strconv"
+	"sync"
+	"sync/atomic"
+	"time"
+
+	"crest"
+)
+
+// Published is one version of a list, ready to be sent for every k that is offered. Its list never changes. Any number
+// of goroutines may read it; reading takes no lock once a body has been made.
+type Published struct {
+	list    *crest.List
+	sizes   sizes
+	entries []byte // the entries' JSON, a comma after each
+	ends    []int  // where in entries each one ends, its comma not included
+	slots   []slot // one per k offered
+	making  sync.Mutex
+}
+
+// slot holds the bodies of one k.
+type slot struct {
+	forms [encodings]atomic.Pointer[form]
+	asked [encodings]atomic.Bool  // somebody wanted this form of this version
+	last  [encodings]crest.Millis // as_of of the last version before this one that somebody wanted in this form
+}
+
+// form is one body as it goes over the wire.
+type form struct {
+	body     []byte
+	encoding string
+	etag     string
+}
+
+// prebuildFor is for how long after somebody has asked for a form new versions come with it ready made.
+const prebuildFor = 2 * time.Minute
+
+// render makes a list ready. Forms that were wanted lately are made at once, the others when they are first wanted;
+// previous is the version before, nil when there is none.
+func render(l *crest.List, sz sizes, previous *Published) *Published {
+	p := &Published{list: l, sizes: sz, slots: make([]slot, sz.slots()), ends: make([]int, len(l.Top))}
+	p.entries = make([]byte, 0, 160*len(l.Top))
+	for i := range l.Top {
+		p.entries = l.AppendJSONEntry(p.entries, &l.Top[i])
+		p.ends[i] = len(p.entries)
+		p.entries = append(p.entries, ',')
+	}
+	for _, k := range sz.common {
+		i := sz.slot(k)
+		if previous == nil {
+			p.make(i, k, identity)
+		}
+	}
+	if previous != nil {
+		p.prebuild(previous)
+	}
+	return p
+}
+
+// prebuild makes the forms that were wanted lately.
+func (p *Published) prebuild(previous *Published) {
+	for i := range p.slots {
+		for enc := range encodings {
+			last := previous.slots[i].last[enc]
+			if previous.slots[i].asked[enc].Load() {
+				last = previous.list.AsOf
+			}
+			p.slots[i].last[enc] = last
+			if last != 0 && p.list.AsOf <= last.Add(prebuildFor) {
+				p.make(i, p.sizes.k(i), enc)
+			}
+		}
+	}
+}
+
+// List returns the whole list, the longest there is. It must not be changed.
+func (p *Published) List() *crest.List { return p.list }
+
+// Body returns the list of the first k entries as JSON in a content coding: "" for identity, "gzip" or "zstd". A body
+// too small to be worth it comes as identity, so used can be "" when something else was wanted. The strong entity tag
+// differs by whatever makes the bytes differ. Nothing is returned for a k that is not offered. The body must not be
+// changed.
+func (p *Published) Body(k int, encoding string) (body []byte, used, etag string) {
+	i, enc := p.sizes.slot(k), encodingOf(encoding)
+	if i < 0 {
+		return nil, "", ""
+	}
+	s := &p.slots[i]
+	if !s.asked[enc].Load() {
+		s.asked[enc].Store(true)
+	}
+	f := s.forms[enc].Load()
+	if f == nil {
+		p.making.Lock()
+		f = p.make(i, k, enc)
+		p.making.Unlock()
+	}
+	return f.body, f.encoding, f.etag
+}
+
+// make returns the form, and makes it if that has not been done.
+func (p *Published) make(i, k int, enc encoding) *form {
+	s := &p.slots[i]
+	if f := s.forms[enc].Load(); f != nil {
+		return f
+	}
+	var f *form
+	if enc == identity {
+		body := p.slice(k)
+		f = &form{body: body, etag: p.etag(k, enc)}
+	} else {
+		plain := p.make(i, k, identity)
+		f = plain
+		if len(plain.body) >= minCompressed {
+			f = &form{body: compress(enc, plain.body), encoding: enc.String(), etag: p.etag(k, enc)}
+		}
+	}
+	s.forms[enc].Store(f)
+	return f
+}
+
+// slice builds the identity body: a head of its own, and a prefix of the entries.
+func (p *Published) slice(k int) []byte {
+	l := p.list.Slice(k)
+	n := 0
+	if len(l.Top) > 0 {
+		n = p.ends[len(l.Top)-1]
+	}
+	body := l.AppendJSONHead(make([]byte, 0, 640+n))
+	body = append(body, p.entries[:n]...)
+	return slices.Clip(append(body, "]}"...))
+}
+
+// etag names the bytes. The moment of making is in it, because two makers of one version differ in that alone.
+func (p *Published) etag(k int, enc encoding) string {
+	tag := make([]byte, 0, 64)
+	tag = append(append(tag, '"'), p.list.Version...)
+	tag = strconv.AppendInt(append(tag, '-'), int64(p.list.GeneratedAt-p.list.AsOf), 36)
+	tag = strconv.AppendInt(append(tag, '-'), int64(k), 10)
+	if p.list.Stale {
+		tag = append(tag, "-stale"...)
+	}
+	if enc != identity {
+		tag = append(append(tag, '-'), enc.String()...)
+	}
+	return string(append(tag, '"'))
+}

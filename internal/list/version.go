@@ -1,0 +1,29 @@
+package list
+
+import (
+	"encoding/binary"
+	"fmt"
+
+	"github.com/oklog/ulid/v2"
+	"github.com/zeebo/xxh3"
+
+	"crest"
+)
+
+// version names a list by what is on it: a ULID of as_of and of 80 bits of the list's hash. Two builders on the same
+// log give the same version, whenever they make it; versions of one board and window sort by as_of.
+func version(l *crest.List) (string, error) {
+	said := *l
+	said.Version, said.GeneratedAt, said.Stale = "", 0, false
+	hash := xxh3.Hash128(said.AppendJSON(make([]byte, 0, 512+128*len(said.Top))))
+	var id ulid.ULID
+	if l.AsOf < 0 {
+		return "", crest.Errorf(crest.CodeOutOfRange, "as_of", "is %d, before the epoch", l.AsOf)
+	}
+	if err := id.SetTime(uint64(l.AsOf)); err != nil {
+		return "", fmt.Errorf("version of as_of %d: %w", l.AsOf, err)
+	}
+	binary.BigEndian.PutUint16(id[6:], uint16(hash.Hi)) //nolint:gosec // the low 16 bits are what is wanted
+	binary.BigEndian.PutUint64(id[8:], hash.Lo)
+	return id.String(), nil
+}
