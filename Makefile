@@ -1,0 +1,81 @@
+# Everything a person or CI does with Crest. It needs Go and make; what else a target needs, it installs.
+
+SHELL := /usr/bin/env bash
+.SHELLFLAGS := -eu -o pipefail -c
+.DEFAULT_GOAL := help
+
+# Versions of the tools that the checks use. A newer linter may ask for other code, so it is pinned.
+LINT_VERSION := 2.15.0
+VULN_VERSION := 1.9.0
+
+TOOLS    := $(CURDIR)/.tools
+LINT     := $(TOOLS)/golangci-lint-$(LINT_VERSION)
+VULN     := $(TOOLS)/govulncheck-$(VULN_VERSION)
+MODULES  := $(patsubst %/go.mod,%,$(wildcard ./go.mod bench/go.mod e2e/go.mod))
+VERSION  := $(shell git describe --tags --always --dirty 2>/dev/null || echo dev)
+
+# Packages without a goroutine. The race detector has nothing to find there and makes their long oracle tests ten
+# times slower, so they are tested without it; every other package is tested with it.
+PURE := ^crest$$|^crest/(sketch|window|hashtag|proto|internal/config|internal/shard)(/|$$)
+
+LISTEN    ?= 127.0.0.1:8080
+DEMO_DATA ?= data/demo
+FUZZTIME  ?= 20s
+TESTFLAGS ?=
+
+export MODULES TESTFLAGS
+
+.PHONY: help run build test unit race lint vuln bench bench-rank bench-serve fuzz generate format clean
+
+help: ## Show this list
+	@awk -F ':.*## ' '/^[a-z-]+:.*## /{printf "  make %-12s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
+
+run: build ## Build Crest and watch demo traffic on a page
+	@echo
+	@echo "  The page:  http://$(LISTEN)/    (data in $(DEMO_DATA), Ctrl-C stops)"
+	@echo
+	@exec bin/crest serve --demo --data $(DEMO_DATA) --listen $(LISTEN)
+
+build: ## Build bin/crest, one static binary
+	CGO_ENABLED=0 go build -trimpath -buildvcs=false -ldflags "-s -w -X main.version=$(VERSION)" -o bin/crest ./cmd/crest
+
+test: ## Run all that CI runs: linters, every test of every module, a browser
+	@scripts/check.sh
+
+unit: ## Test the packages without goroutines
+	@packages=$$(go list ./... | grep -E '$(PURE)'); go test $(TESTFLAGS) $$packages
+
+race: ## Test all other packages, with the race detector
+	@scripts/need.sh cc
+	@packages=$$(go list ./... | grep -vE '$(PURE)'); go test -race $(TESTFLAGS) $$packages
+
+lint: $(LINT) ## Run the linters, go vet, tidiness and generated-code checks in every module
+	@scripts/lint.sh $(LINT) && scripts/vuln.sh $(VULN) $(VULN_VERSION)
+
+vuln: ## Look for known vulnerabilities, where the database can be reached
+	@scripts/vuln.sh $(VULN) $(VULN_VERSION)
+
+bench: ## Compare the sketch with its peers, full size (20 M updates; about 10 minutes)
+	cd bench && go run ./cmd/sketchbench
+
+bench-rank: build ## Compare `crest rank` with sort, uniq and awk on 20 M lines
+	cd bench && go run ./cmd/rankbench -crest ../bin/crest
+
+bench-serve: build ## Measure a whole node: throughput, CPU per event, freshness, latency
+	cd bench && go run ./cmd/servebench -crest ../bin/crest
+
+fuzz: ## Fuzz every decoder for FUZZTIME each (20s)
+	@scripts/fuzz.sh $(FUZZTIME)
+
+generate: ## Write generated code anew
+	@for m in $(MODULES); do (cd $$m && go generate ./...); done
+
+format: $(LINT) ## Format the code
+	@for m in $(MODULES); do (cd $$m && $(LINT) fmt -c $(CURDIR)/.golangci.yml ./...); done
+
+clean: ## Remove what was built and the demo's data; tools stay
+	rm -rf bin $(DEMO_DATA)
+	go clean -testcache
+
+$(LINT):
+	@scripts/install.sh $@ github.com/golangci/golangci-lint/v2/cmd/golangci-lint $(LINT_VERSION)
