@@ -2,6 +2,7 @@ package list
 
 import (
 	"bytes"
+	"fmt"
 	"sync"
 
 	"github.com/klauspost/compress/gzip"
@@ -42,40 +43,31 @@ func (e encoding) String() string {
 	return ""
 }
 
-// The compressors are big, so they are made once and handed around.
-//
-//nolint:gochecknoglobals // pools of scratch memory; they hold no state that a caller could notice
-var (
-	gzipWriters  = sync.Pool{New: func() any { return newGzipWriter() }}
-	zstdEncoders = sync.Pool{New: func() any { return newZstdEncoder() }}
-)
-
-func newGzipWriter() *gzip.Writer {
-	w, err := gzip.NewWriterLevel(nil, 5)
-	if err != nil {
-		return gzip.NewWriter(nil) // can't be: the level is a valid one
-	}
-	return w
+// compressor makes compressed bodies. Any number of goroutines may use it at once.
+type compressor struct {
+	zstd *zstd.Encoder
+	gzip sync.Pool // of *gzip.Writer: each is several hundred KB, so they are handed around
 }
 
-func newZstdEncoder() *zstd.Encoder {
-	e, err := zstd.NewWriter(nil, zstd.WithEncoderConcurrency(1), zstd.WithEncoderLevel(zstd.SpeedDefault),
-		zstd.WithWindowSize(128<<10), zstd.WithLowerEncoderMem(true))
+func newCompressor() (*compressor, error) {
+	// The window covers the longest list; a small one keeps readers' memory small.
+	z, err := zstd.NewWriter(nil, zstd.WithEncoderConcurrency(2), zstd.WithWindowSize(128<<10))
 	if err != nil {
-		e, _ = zstd.NewWriter(nil) // can't be: the options are valid ones
+		return nil, fmt.Errorf("make zstd encoder: %w", err)
 	}
-	return e
+	return &compressor{zstd: z}, nil
 }
 
 // compress returns body in a coding other than identity.
-func compress(enc encoding, body []byte) []byte {
+func (c *compressor) compress(enc encoding, body []byte) []byte {
 	if enc == zstded {
-		e := zstdEncoders.Get().(*zstd.Encoder)
-		defer zstdEncoders.Put(e)
-		return e.EncodeAll(body, make([]byte, 0, len(body)/4))
+		return c.zstd.EncodeAll(body, make([]byte, 0, len(body)/4))
 	}
-	w := gzipWriters.Get().(*gzip.Writer)
-	defer gzipWriters.Put(w)
+	w, ok := c.gzip.Get().(*gzip.Writer)
+	if !ok {
+		w = gzip.NewWriter(nil)
+	}
+	defer c.gzip.Put(w)
 	var out bytes.Buffer
 	out.Grow(len(body) / 4)
 	w.Reset(&out)

@@ -14,7 +14,8 @@ import (
 // of goroutines may read it; reading takes no lock once a body has been made.
 type Published struct {
 	list    *crest.List
-	sizes   sizes
+	sizes   *sizes
+	with    *compressor
 	entries []byte // the entries' JSON, a comma after each
 	ends    []int  // where in entries each one ends, its comma not included
 	slots   []slot // one per k offered
@@ -40,40 +41,36 @@ const prebuildFor = 2 * time.Minute
 
 // render makes a list ready. Forms that were wanted lately are made at once, the others when they are first wanted;
 // previous is the version before, nil when there is none.
-func render(l *crest.List, sz sizes, previous *Published) *Published {
-	p := &Published{list: l, sizes: sz, slots: make([]slot, sz.slots()), ends: make([]int, len(l.Top))}
+func render(l *crest.List, sz *sizes, with *compressor, previous *Published) *Published {
+	p := &Published{list: l, sizes: sz, with: with, slots: make([]slot, sz.slots()), ends: make([]int, len(l.Top))}
 	p.entries = make([]byte, 0, 160*len(l.Top))
 	for i := range l.Top {
 		p.entries = l.AppendJSONEntry(p.entries, &l.Top[i])
 		p.ends[i] = len(p.entries)
 		p.entries = append(p.entries, ',')
 	}
-	for _, k := range sz.common {
-		i := sz.slot(k)
-		if previous == nil {
-			p.make(i, k, identity)
+	for i := range p.slots {
+		for enc := range encodings {
+			if p.wanted(i, enc, previous) {
+				p.make(i, sz.k(i), enc)
+			}
 		}
-	}
-	if previous != nil {
-		p.prebuild(previous)
 	}
 	return p
 }
 
-// prebuild makes the forms that were wanted lately.
-func (p *Published) prebuild(previous *Published) {
-	for i := range p.slots {
-		for enc := range encodings {
-			last := previous.slots[i].last[enc]
-			if previous.slots[i].asked[enc].Load() {
-				last = previous.list.AsOf
-			}
-			p.slots[i].last[enc] = last
-			if last != 0 && p.list.AsOf <= last.Add(prebuildFor) {
-				p.make(i, p.sizes.k(i), enc)
-			}
-		}
+// wanted reports whether to make a form before anybody asks: of the first version of a list the common sizes, of a
+// later one what was asked for lately.
+func (p *Published) wanted(i int, enc encoding, previous *Published) bool {
+	if previous == nil {
+		return slices.Contains(p.sizes.common, p.sizes.k(i))
 	}
+	last := previous.slots[i].last[enc]
+	if previous.slots[i].asked[enc].Load() {
+		last = previous.list.AsOf
+	}
+	p.slots[i].last[enc] = last
+	return last != 0 && p.list.AsOf <= last.Add(prebuildFor)
 }
 
 // List returns the whole list, the longest there is. It must not be changed.
@@ -115,16 +112,17 @@ func (p *Published) make(i, k int, enc encoding) *form {
 		plain := p.make(i, k, identity)
 		f = plain
 		if len(plain.body) >= minCompressed {
-			f = &form{body: compress(enc, plain.body), encoding: enc.String(), etag: p.etag(k, enc)}
+			f = &form{body: p.with.compress(enc, plain.body), encoding: enc.String(), etag: p.etag(k, enc)}
 		}
 	}
 	s.forms[enc].Store(f)
 	return f
 }
 
-// slice builds the identity body: a head of its own, and a prefix of the entries.
+// slice builds the identity body: a head of its own, and a prefix of the entries. A list from before the configuration
+// offered longer ones stays as long as it was made.
 func (p *Published) slice(k int) []byte {
-	l := p.list.Slice(k)
+	l := p.list.Slice(min(k, p.list.K))
 	n := 0
 	if len(l.Top) > 0 {
 		n = p.ends[len(l.Top)-1]

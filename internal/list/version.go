@@ -23,7 +23,7 @@ func version(l *crest.List) (string, error) {
 	if err := id.SetTime(uint64(l.AsOf)); err != nil {
 		return "", fmt.Errorf("version of as_of %d: %w", l.AsOf, err)
 	}
-	binary.BigEndian.PutUint16(id[6:], uint16(hash.Hi)) //nolint:gosec // the low 16 bits are what is wanted
+	binary.BigEndian.PutUint16(id[6:], uint16(hash.Hi))
 	binary.BigEndian.PutUint64(id[8:], hash.Lo)
 	return id.String(), nil
 }
