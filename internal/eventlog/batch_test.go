@@ -30,25 +30,25 @@ func everyShape() []crest.Event {
 	}
 }
 
-func encode(t testing.TB, dimensions []string, events []crest.Event) []byte {
-	t.Helper()
+func encode(tb testing.TB, dimensions []string, events []crest.Event) []byte {
+	tb.Helper()
 	var e Encoder
 	e.Reset(dimensions)
 	for i := range events {
 		if err := e.Add(&events[i]); err != nil {
-			t.Fatalf("event %d: %v", i, err)
+			tb.Fatalf("event %d: %v", i, err)
 		}
 	}
 	if e.Len() != len(events) {
-		t.Fatalf("encoder counts %d events of %d", e.Len(), len(events))
+		tb.Fatalf("encoder counts %d events of %d", e.Len(), len(events))
 	}
 	return bytes.Clone(e.Bytes())
 }
 
-func decode(t testing.TB, d *Decoder, payload []byte) []crest.Event {
-	t.Helper()
+func decode(tb testing.TB, d *Decoder, payload []byte) []crest.Event {
+	tb.Helper()
 	if err := d.Reset(payload); err != nil {
-		t.Fatal(err)
+		tb.Fatal(err)
 	}
 	var got []crest.Event
 	ev := crest.Event{Spelling: "left over", Session: 99, Dimensions: crest.Dimensions{"left", "over", "from", "before"}}
@@ -56,7 +56,7 @@ func decode(t testing.TB, d *Decoder, payload []byte) []crest.Event {
 		got = append(got, ev)
 	}
 	if d.Err() != nil {
-		t.Fatal(d.Err())
+		tb.Fatal(d.Err())
 	}
 	return got
 }
@@ -72,14 +72,14 @@ func TestBatchRoundTrip(t *testing.T) {
 	}
 }
 
-func compare(t testing.TB, got, want []crest.Event) {
-	t.Helper()
+func compare(tb testing.TB, got, want []crest.Event) {
+	tb.Helper()
 	if len(got) != len(want) {
-		t.Fatalf("%d events, want %d", len(got), len(want))
+		tb.Fatalf("%d events, want %d", len(got), len(want))
 	}
 	for i := range want {
 		if got[i] != want[i] {
-			t.Fatalf("event %d:\n got %+v\nwant %+v", i, got[i], want[i])
+			tb.Fatalf("event %d:\n got %+v\nwant %+v", i, got[i], want[i])
 		}
 	}
 }

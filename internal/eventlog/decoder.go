@@ -120,9 +120,9 @@ func (d *Decoder) header() error {
 		if !ok {
 			return errors.New("bad dimension name")
 		}
-		d.places[i] = int8(index(d.dimensions, name)) //nolint:gosec // less than MaxDimensions
+		d.places[i] = int8(index(d.dimensions, name))
 	}
-	d.known = byte(flagDimension<<dimensions - 1) //nolint:gosec // eight bits
+	d.known = byte(flagDimension<<dimensions - 1)
 	if count > len(d.rest)/minEventBytes {
 		return errors.New("more events than there is room for")
 	}
@@ -195,7 +195,7 @@ func (d *Decoder) event(ev *crest.Event) (wrong string) {
 		if !ok || w == 0 {
 			return "bad weight"
 		}
-		ev.Weight = uint32(w) //nolint:gosec // at most MaxWeight
+		ev.Weight = uint32(w)
 	}
 	return ""
 }
@@ -238,7 +238,7 @@ func (d *Decoder) number(limit int) (int, bool) {
 		return 0, false
 	}
 	d.rest = d.rest[n:]
-	return int(v), true //nolint:gosec // at most limit
+	return int(v), true
 }
 
 // text reads a string of 1 to limit bytes, sharing the payload's memory.

@@ -70,7 +70,7 @@ func (e *Encoder) Add(ev *crest.Event) error {
 	b := append(e.buf, 0)
 	flags := byte(0)
 	b = append(b, ev.ID[:]...)
-	b = binary.AppendUvarint(b, uint64(t)) //nolint:gosec // an index
+	b = binary.AppendUvarint(b, uint64(t))
 	b = appendText(b, ev.Item)
 	if ev.Spelling != "" {
 		flags |= flagSpelling
@@ -105,7 +105,7 @@ func (e *Encoder) Add(ev *crest.Event) error {
 func (e *Encoder) Bytes() []byte {
 	var space [headroom]byte
 	h := append(space[:0], batchVersion)
-	h = binary.AppendUvarint(h, uint64(e.count)) //nolint:gosec // not negative
+	h = binary.AppendUvarint(h, uint64(e.count))
 	h = appendNames(h, e.types)
 	h = appendNames(h, e.dimensions)
 	if len(h) <= headroom {

@@ -32,6 +32,7 @@ type Append struct {
 type Record struct {
 	Partition int
 	Received  crest.Millis // when the log took it; never less than that of the record before it
+	Next      Offset       // the position after this record
 	Payload   []byte       // belongs to the reader: valid, and not to be changed, until its next Read or Close
 }
 
@@ -50,7 +51,7 @@ type Log interface {
 	//
 	// With durable, Append returns when the records are on disk, or sure not to be. Without it, Append returns as soon as
 	// they are queued, and a crash or a failing disk can still lose them. Either way they are all kept or none of them
-	// is, except that a crash within a durable Append may keep the first few.
+	// is, except that a crash may keep only the first few of those that were not known to be durable yet.
 	//
 	// Errors are a *crest.Error with these codes, or ctx's error if it ends while a durable Append waits; then the
 	// records may or may not be kept.

@@ -21,6 +21,6 @@ func Partition(session uint64, id crest.EventID, n int) int {
 	h ^= h >> 33
 	h *= 0xc4ceb9fe1a85ec53
 	h ^= h >> 33
-	high, _ := bits.Mul64(h, uint64(n)) //nolint:gosec // n is positive
-	return int(high)                    //nolint:gosec // less than n
+	high, _ := bits.Mul64(h, uint64(n))
+	return int(high)
 }
