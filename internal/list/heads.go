@@ -12,6 +12,9 @@ func mergeEntries(reports []Report, k int) (top []crest.Entry, dropped uint64, e
 	h := make(heads, 0, len(reports))
 	available := 0
 	for i := range reports {
+		if err := checkEntries(reports[i].Entries); err != nil {
+			return nil, 0, err
+		}
 		if len(reports[i].Entries) > 0 {
 			h = append(h, reports[i].Entries)
 			available += len(reports[i].Entries)
@@ -22,8 +25,8 @@ func mergeEntries(reports []Report, k int) (top []crest.Entry, dropped uint64, e
 	seen := make(map[string]struct{}, min(k, available))
 	for len(h) > 0 && len(top) < k {
 		e := &h[0][0]
-		if err := checkEntry(e, h[0][1:], seen); err != nil {
-			return nil, 0, err
+		if _, twice := seen[e.ID]; twice {
+			return nil, 0, crest.Errorf(crest.CodeMalformed, "entries", "have %q in two shards' reports", e.ID)
 		}
 		seen[e.ID] = struct{}{}
 		top = append(top, crest.Entry{ID: e.ID, Title: e.Title, Thumbnail: e.Thumbnail, Count: e.Count, Error: e.Error})
@@ -39,16 +42,16 @@ func mergeEntries(reports []Report, k int) (top []crest.Entry, dropped uint64, e
 	return top, dropped, nil
 }
 
-// checkEntry reports what would make a merged list wrong without anybody noticing.
-func checkEntry(e *crest.Entry, following []crest.Entry, seen map[string]struct{}) error {
-	if e.Error > e.Count {
-		return crest.Errorf(crest.CodeOutOfRange, "error", "of %q is %d, more than its count %d", e.ID, e.Error, e.Count)
-	}
-	if len(following) > 0 && !before(e, &following[0]) {
-		return crest.Errorf(crest.CodeMalformed, "entries", "of a report are not in order at %q", following[0].ID)
-	}
-	if _, twice := seen[e.ID]; twice {
-		return crest.Errorf(crest.CodeMalformed, "entries", "have %q in two shards' reports", e.ID)
+// checkEntries reports what would make a merged list wrong without anybody noticing.
+func checkEntries(entries []crest.Entry) error {
+	for i := range entries {
+		e := &entries[i]
+		if e.Error > e.Count {
+			return crest.Errorf(crest.CodeOutOfRange, "error", "of %q is %d, more than its count %d", e.ID, e.Error, e.Count)
+		}
+		if i > 0 && !before(&entries[i-1], e) {
+			return crest.Errorf(crest.CodeMalformed, "entries", "of a report are not in order at %q", e.ID)
+		}
 	}
 	return nil
 }

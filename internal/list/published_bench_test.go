@@ -3,8 +3,6 @@ package list
 import (
 	"fmt"
 	"testing"
-
-	"crest"
 )
 
 func BenchmarkRender(b *testing.B) {
@@ -64,5 +62,3 @@ func BenchmarkMerge(b *testing.B) {
 		})
 	}
 }
-
-var _ = crest.List{}
