@@ -1,0 +1,275 @@
+package rank
+
+import (
+	"errors"
+	"sync/atomic"
+	"unicode/utf8"
+	"unsafe"
+
+	"crest"
+	"crest/internal/rows"
+	"crest/sketch"
+)
+
+// event is one line to be counted, or several lines of one item. The item points into the batch's block.
+type event struct {
+	hash    uint64
+	item    string
+	weight  uint64
+	time    crest.Millis // with Every alone
+	arrived crest.Millis
+}
+
+// batch is a block of lines on its way from the reader over a parser to the counting.
+type batch struct {
+	block  rows.Block
+	input  *rows.Input
+	reader *rows.Reader
+	ready  chan struct{} // takes one value when the batch is parsed
+	users  atomic.Int32  // counting workers that have not finished with it
+	tally  tally
+	shards [][]event // by shard, in order of the lines
+
+	normal []byte // normalised items
+	recent []slot // finds the item's event, if the block had one already
+}
+
+// slot remembers an event of this block by its hash.
+type slot struct {
+	hash  uint64
+	event int // position in its shard, plus 1
+}
+
+// recentSlots bounds the pre-aggregation of a block. It takes 64 KiB, so that it stays in the cache.
+const recentSlots = 4096
+
+func newBatch(shards int) *batch {
+	return &batch{ready: make(chan struct{}, 1), shards: make([][]event, shards)}
+}
+
+func (b *batch) reset() {
+	b.tally.reset()
+	for i := range b.shards {
+		b.shards[i] = b.shards[i][:0]
+	}
+	b.normal = b.normal[:0]
+	clear(b.recent)
+}
+
+// shardOf returns an item's shard by the top bits of its hash; a summary uses the low ones.
+func (b *batch) shardOf(hash uint64) int { return int(hash >> 32 * uint64(len(b.shards)) >> 32) }
+
+// add puts an event to its shard. Lines of one item that follow each other soon become one event: most lines of a
+// skewed file are of few items, and this is where they are cheapest to add up.
+func (b *batch) add(e event) {
+	shard := &b.shards[b.shardOf(e.hash)]
+	s := &b.recent[e.hash%recentSlots]
+	if s.hash == e.hash && s.event > 0 {
+		if known := &(*shard)[s.event-1]; known.item == e.item {
+			known.weight += e.weight
+			return
+		}
+	}
+	*shard = append(*shard, e)
+	*s = slot{e.hash, len(*shard)}
+}
+
+// columns are the positions of the wanted columns in a parser's fields; -1 for those not wanted.
+type columns struct {
+	wanted                []rows.Column
+	weight, time, arrived int
+	where                 []filter
+}
+
+// filter is the alternatives that a column can have.
+type filter struct {
+	column int
+	values []string
+}
+
+const itemColumn = 0
+
+func wantedColumns(c *Config) columns {
+	w := columns{wanted: []rows.Column{{Name: c.Item, Required: true}}, weight: -1, time: -1, arrived: -1}
+	position := func(name string) int {
+		w.wanted = append(w.wanted, rows.Column{Name: name, Required: true})
+		return len(w.wanted) - 1
+	}
+	if c.Weight != "" {
+		w.weight = position(c.Weight)
+	}
+	if c.At != nil || c.Every > 0 {
+		w.time = position(c.Time)
+		if c.Arrived != "" {
+			w.arrived = position(c.Arrived)
+		}
+	}
+	byName := map[string]int{}
+	for _, condition := range c.Where {
+		i, ok := byName[condition.Column]
+		if !ok {
+			i = len(w.where)
+			byName[condition.Column] = i
+			w.where = append(w.where, filter{column: position(condition.Column)})
+		}
+		w.where[i].values = append(w.where[i].values, condition.Value)
+	}
+	return w
+}
+
+// parsing turns the lines of batches into events. Each parsing goroutine has its own.
+type parsing struct {
+	config    *Config
+	columns   columns
+	normalize func(dst, item []byte) []byte
+	reader    *rows.Reader
+	parser    *rows.Parser
+}
+
+func newParsing(c *Config) *parsing {
+	p := &parsing{config: c, columns: wantedColumns(c)}
+	if c.Normalize != nil {
+		p.normalize = c.Normalize()
+	}
+	return p
+}
+
+func (p *parsing) parse(b *batch) {
+	if p.reader != b.reader {
+		p.reader, p.parser = b.reader, b.reader.Parser()
+	}
+	b.reset()
+	if p.config.Every == 0 && b.recent == nil {
+		b.recent = make([]slot, recentSlots)
+	}
+	p.parser.Load(&b.block)
+	for p.parser.Next() {
+		b.tally.lines++
+		e, keep, err := p.event(b)
+		switch {
+		case err != nil:
+			b.tally.refuse(func() string { return place(b.input, p.parser.Line()) }, err)
+		case !keep:
+			b.tally.filtered++
+		case p.config.Every > 0:
+			b.tally.counted++
+			shard := &b.shards[0]
+			*shard = append(*shard, e)
+		default:
+			b.tally.counted++
+			b.add(e)
+		}
+	}
+}
+
+// event makes an event of the parser's record. keep is false when it is not asked for.
+func (p *parsing) event(b *batch) (e event, keep bool, err error) {
+	if err := p.parser.Err(); err != nil {
+		return e, false, err
+	}
+	for i := range p.columns.where {
+		if !p.columns.where[i].holds(p.parser) {
+			return e, false, nil
+		}
+	}
+	if p.columns.time >= 0 {
+		if keep, err = p.times(&e); err != nil || !keep {
+			return e, false, err
+		}
+	}
+	e.weight = 1
+	if p.columns.weight >= 0 {
+		if e.weight, err = parseWeight(p.parser.Field(p.columns.weight), p.config.Weight); err != nil {
+			return e, false, err
+		}
+	}
+	item := p.parser.Field(itemColumn)
+	if p.normalize != nil && len(item) <= crest.MaxItemBytes {
+		start := len(b.normal)
+		empty := len(item) == 0
+		b.normal = p.normalize(b.normal, item)
+		item = b.normal[start:]
+		if len(item) == 0 && !empty {
+			return e, false, crest.Errorf(crest.CodeEmptyAfterFix, "item", "is empty once normalised")
+		}
+	}
+	if err := checkItem(item); err != nil {
+		return e, false, err
+	}
+	e.item = unsafe.String(unsafe.SliceData(item), len(item)) // the batch's bytes stay until the event is counted
+	e.hash = sketch.Hash(e.item)
+	return e, true, nil
+}
+
+func (f *filter) holds(p *rows.Parser) bool {
+	value := p.Field(f.column)
+	if value == nil {
+		return false
+	}
+	for _, v := range f.values {
+		if string(value) == v {
+			return true
+		}
+	}
+	return false
+}
+
+// times reads the event's moments and says whether the list as of At wants it.
+func (p *parsing) times(e *event) (keep bool, err error) {
+	if e.time, err = parseTime(p.parser.Field(p.columns.time), p.config.Time); err != nil {
+		return false, err
+	}
+	e.arrived = e.time
+	if p.columns.arrived >= 0 {
+		if e.arrived, err = parseTime(p.parser.Field(p.columns.arrived), p.config.Arrived); err != nil {
+			return false, err
+		}
+	}
+	if p.config.At == nil {
+		return true, nil
+	}
+	at := *p.config.At
+	return e.time < at && e.arrived < at && (p.config.Window == 0 || e.time >= at.Add(-p.config.Window)), nil
+}
+
+func parseTime(field []byte, column string) (crest.Millis, error) {
+	if field == nil {
+		return 0, crest.Errorf(crest.CodeMissingField, column, "is missing")
+	}
+	t, err := rows.ParseTime(field)
+	if err != nil {
+		return 0, crest.Errorf(crest.CodeOf(err), column, "%s", message(err))
+	}
+	return t, nil
+}
+
+func message(err error) string {
+	if e, ok := errors.AsType[*crest.Error](err); ok {
+		return e.Message
+	}
+	return err.Error()
+}
+
+func parseWeight(field []byte, column string) (uint64, error) {
+	if field == nil {
+		return 0, crest.Errorf(crest.CodeMissingField, column, "is missing")
+	}
+	w, ok := rows.ParseUint(field)
+	if !ok || w < 1 || w > MaxWeight {
+		return 0, crest.Errorf(crest.CodeOutOfRange, column, "is %.40q; a weight is a whole number from 1 to %d", field, uint64(MaxWeight))
+	}
+	return w, nil
+}
+
+// checkItem is more lenient than the service: files of text lines have tabs and other control characters.
+func checkItem(item []byte) error {
+	switch {
+	case len(item) == 0:
+		return crest.Errorf(crest.CodeMissingField, "item", "is missing or empty")
+	case len(item) > crest.MaxItemBytes:
+		return crest.Errorf(crest.CodeTooLong, "item", "has %d bytes; at most %d are counted", len(item), crest.MaxItemBytes)
+	case !utf8.Valid(item):
+		return crest.Errorf(crest.CodeInvalidUTF8, "item", "is not valid UTF-8")
+	}
+	return nil
+}
