@@ -3,16 +3,17 @@ package sketch
 const (
 	lineBytes    = 64
 	lineWords    = lineBytes / 8
-	maxWidth     = 2 // cells of 8<<2 bits
 	lightPerLine = lineBytes + 1
+	maxWidth     = 3         // cells of 4<<3 bits
+	infinite     = 1<<32 - 1 // the largest value of the widest cells
 )
 
 // light is a conservative-update Count-Min sketch of the keys that the heavy part doesn't monitor. A key has four cells,
-// one in each quarter of a single line. Each line has cells of its own width: 8, 16 or 32 bits. A cell at its largest
-// value stands for infinity.
+// one in each quarter of a single line. Each line has cells of its own width: 4 bits at first,
+// 8, 16 or 32 as soon as one of them needs it. A value that even 32 bits can't hold is infinite.
 type light struct {
 	lines [][lineWords]uint64
-	width []uint8 // the cells of line i have 8<<width[i] bits
+	width []uint8 // the cells of line i have 4<<width[i] bits
 }
 
 // remix derives the bits that choose line and cells, so that neither a shard nor a set narrows the choice.
@@ -22,13 +23,13 @@ func (l *light) line(mix uint64) int { return int((mix >> 32) * uint64(len(l.lin
 
 // cell returns where the cell of quarter q is: the word of the line, and the shift within it.
 func cell(mix uint64, q, width uint) (word, shift uint) {
-	at := uint(mix>>(12+4*q)) & 15 >> width << width
-	return (2*q + at>>3) & (lineWords - 1), at & 7 * 8
+	at := uint(mix>>(10+5*q)) & 31 >> width << width
+	return (2*q + at>>4) & (lineWords - 1), at & 15 * 4
 }
 
-func largest(width uint) uint64 { return 1<<(8<<width) - 1 }
+func largest(width uint) uint64 { return 1<<(4<<width) - 1 }
 
-// bound returns the most that a key can have by its cells; infinite (all ones) when they are all saturated.
+// bound returns the most that a key can have by its cells; all ones when they are all infinite.
 func (l *light) bound(mix uint64) uint64 {
 	i := l.line(mix)
 	line, width := &l.lines[i], uint(l.width[i])
@@ -38,22 +39,21 @@ func (l *light) bound(mix uint64) uint64 {
 		word, shift := cell(mix, q, width)
 		least = min(least, line[word]>>shift&top)
 	}
-	if least == top {
+	if least == infinite {
 		return 1<<64 - 1
 	}
 	return least
 }
 
-// raise makes every cell of a key at least v. No absent key may have more than cutoff, that which is raised aside.
-func (l *light) raise(mix, v, cutoff uint64) {
+// raise makes every cell of a key at least v.
+func (l *light) raise(mix, v uint64) {
 	i := l.line(mix)
-	line := &l.lines[i]
-	for v >= largest(uint(l.width[i])) && l.width[i] < maxWidth {
-		l.widen(i, cutoff)
+	v = min(v, infinite)
+	for v > largest(uint(l.width[i])) {
+		l.widen(i)
 	}
-	width := uint(l.width[i])
+	line, width := &l.lines[i], uint(l.width[i])
 	top := largest(width)
-	v = min(v, top)
 	for q := range uint(4) {
 		word, shift := cell(mix, q, width)
 		if line[word]>>shift&top < v {
@@ -62,19 +62,14 @@ func (l *light) raise(mix, v, cutoff uint64) {
 	}
 }
 
-// widen merges neighbouring cells of line i by their maximum. What was infinite becomes cutoff.
-func (l *light) widen(i int, cutoff uint64) {
+// widen merges neighbouring cells of line i by their maximum.
+func (l *light) widen(i int) {
 	line, width := &l.lines[i], uint(l.width[i])
-	bits := uint(8) << width
-	oldTop, newTop := largest(width), largest(width+1)
-	for w, old := range line {
+	bits, top := uint(4)<<width, largest(width)
+	for w, narrow := range line {
 		wide := uint64(0)
 		for shift := uint(0); shift < 64; shift += 2 * bits {
-			v := max(old>>shift&oldTop, old>>(shift+bits)&oldTop)
-			if v == oldTop {
-				v = min(max(v, cutoff), newTop)
-			}
-			wide |= v << shift
+			wide |= max(narrow>>shift&top, narrow>>(shift+bits)&top) << shift
 		}
 		line[w] = wide
 	}

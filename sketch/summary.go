@@ -46,7 +46,7 @@ func New(c Config) (*Summary, error) {
 	if err := c.validate(); err != nil {
 		return nil, err
 	}
-	s := &Summary{config: c, lightLines: c.Memory / 2 / lightPerLine}
+	s := &Summary{config: c, lightLines: c.Memory / 16 * 9 / lightPerLine}
 	s.heavyBytes = c.Memory - s.lightLines*lightPerLine
 	s.sets = make([]set, 1)
 	return s, nil
@@ -225,7 +225,7 @@ func (s *Summary) move(toSet, to, fromSet, from int) {
 // demote records that an absent key can have bound.
 func (s *Summary) demote(index int, mix, bound uint64) {
 	s.raiseFloor(index, bound)
-	s.light.raise(mix, bound, s.cutoff)
+	s.light.raise(mix, bound)
 }
 
 // Estimate returns what is known about key. A key that is not monitored can have from 0 to Count, so Error equals Count.

@@ -1,0 +1,156 @@
+package sketch
+
+import (
+	"encoding/binary"
+	"testing"
+)
+
+const (
+	zipfIDs   = 5_000_000
+	zipfSkew  = 1.05
+	largeSize = 5_400_000
+	shardSize = 85 << 10
+)
+
+// benchKey writes an id as eleven letters, like a video's.
+func benchKey(dst []byte, id uint64) []byte {
+	const letters = "0123456789abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ-_"
+	x := id * 0x9e37_79b9_7f4a_7c15
+	for range 11 {
+		dst = append(dst, letters[x&63])
+		x = x>>6 | x<<58
+	}
+	return dst
+}
+
+// benchStream returns n updates: the keys back to back, and their hashes.
+func benchStream(n int) (keys string, hashes []uint64) {
+	next := zipf(randomOf(1), zipfSkew, zipfIDs)
+	blob := make([]byte, 0, 11*n)
+	for range n {
+		blob = benchKey(blob, next())
+	}
+	keys, hashes = string(blob), make([]uint64, n)
+	for i := range hashes {
+		hashes[i] = Hash(keys[11*i:][:11])
+	}
+	return keys, hashes
+}
+
+// BenchmarkAdd applies a stream to one large summary.
+func BenchmarkAdd(b *testing.B) {
+	keys, hashes := benchStream(4_000_000)
+	s := newSummary(b, largeSize)
+	for i := range hashes {
+		s.AddHash(hashes[i], keys[11*i:][:11], 1)
+	}
+	i := 0
+	for b.Loop() {
+		s.Add(keys[11*i:][:11], 1)
+		if i++; i == len(hashes) {
+			i = 0
+		}
+	}
+}
+
+// BenchmarkAddGrouped applies a stream to 64 small summaries, batch by batch, each batch grouped by shard.
+func BenchmarkAddGrouped(b *testing.B) {
+	const shards, batch = 64, 1 << 16
+	keys, hashes := benchStream(64 * batch)
+	grouped, groupedHashes := make([]byte, 0, len(keys)), make([]uint64, 0, len(hashes))
+	for from := 0; from < len(hashes); from += batch {
+		for shard := range uint64(shards) {
+			for i := from; i < from+batch; i++ {
+				if hashes[i]>>58 == shard {
+					grouped = append(grouped, keys[11*i:][:11]...)
+					groupedHashes = append(groupedHashes, hashes[i])
+				}
+			}
+		}
+	}
+	keys, hashes = string(grouped), groupedHashes
+	var summaries [shards]*Summary
+	for i := range summaries {
+		summaries[i] = newSummary(b, shardSize)
+	}
+	for i, h := range hashes {
+		summaries[h>>58].AddHash(h, keys[11*i:][:11], 1)
+	}
+	i := 0
+	for b.Loop() {
+		key := keys[11*i:][:11]
+		h := Hash(key)
+		summaries[h>>58].AddHash(h, key, 1)
+		if i++; i == len(hashes) {
+			i = 0
+		}
+	}
+}
+
+// BenchmarkError measures how wrong the reported top 1,000 is after 20 million updates. Run it with -benchtime 1x.
+func BenchmarkError(b *testing.B) {
+	for _, name := range []string{"plain", "late", "late+spam"} {
+		b.Run(name, func(b *testing.B) {
+			for b.Loop() {
+				s := newSummary(b, largeSize)
+				truth := errorStream(name, func(key string) { s.Add(key, 1) })
+				reportError(b, s, truth)
+			}
+		})
+	}
+}
+
+// errorStream feeds add and returns the true counts of the ids that are not one-offs.
+func errorStream(name string, add func(key string)) []uint32 {
+	const updates = 20_000_000
+	truth := make([]uint32, 2*zipfIDs)
+	next := zipf(randomOf(2), zipfSkew, zipfIDs)
+	buf := make([]byte, 0, 16)
+	for i := range updates {
+		id := next()
+		if name != "plain" && i >= updates/2 {
+			id += zipfIDs
+		}
+		truth[id]++
+		buf = binary.AppendUvarint(buf[:0], id)
+		add(string(append(buf, "-----------"[:11-len(buf)]...)))
+		if name == "late+spam" && i%2 == 0 {
+			buf = binary.AppendUvarint(buf[:0], uint64(2*zipfIDs+i))
+			add(string(append(buf, "-----------"[:11-len(buf)]...)))
+		}
+	}
+	return truth
+}
+
+func reportError(b *testing.B, c Counter, truth []uint32) {
+	b.Helper()
+	trueCount := func(key string) uint64 {
+		id, _ := binary.Uvarint([]byte(key))
+		if id >= uint64(len(truth)) {
+			return 1
+		}
+		return uint64(truth[id])
+	}
+	top := c.Top(1000)
+	sum, worst, certified, under, broken := uint64(0), uint64(0), uint64(0), 0, 0
+	for _, e := range top {
+		n := trueCount(e.Key)
+		if n > e.Count {
+			under++
+			continue
+		}
+		over := e.Count - n
+		if over > e.Error {
+			broken++
+		}
+		sum += over
+		certified += e.Error
+		worst = max(worst, over)
+	}
+	b.ReportMetric(float64(sum)/float64(len(top)), "mean-over")
+	b.ReportMetric(float64(worst), "max-over")
+	b.ReportMetric(float64(certified)/float64(len(top)), "mean-error")
+	b.ReportMetric(float64(under), "under")
+	b.ReportMetric(float64(broken), "broken")
+	b.ReportMetric(float64(c.Bytes()), "bytes")
+}
