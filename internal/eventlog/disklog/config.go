@@ -67,7 +67,7 @@ type Observer struct {
 	Committed func(Commit)                        // records are on disk
 	Lost      func(records, bytes int, err error) // records could not be written; whoever waits for them is told err
 	Recovered func(Recovery)                      // Open found the log as a crash, or a bad disk, had left it
-	Trimmed   func(segments int, bytes int64)     // Retain deleted files
+	Trimmed   func(bytes int64)                   // Retain deleted a segment
 }
 
 // Commit is one write of all that was waiting, made durable.

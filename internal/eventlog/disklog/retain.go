@@ -16,11 +16,11 @@ func (l *Log) Retain(needed eventlog.Offset) (int64, error) {
 	l.retaining.Lock()
 	defer l.retaining.Unlock()
 	oldest := crest.MillisOf(l.cfg.Now()).Add(-l.cfg.RetainAge)
-	freed, deleted := int64(0), 0
+	freed := int64(0)
 	for {
 		seg := l.forget(oldest, needed)
 		if seg == nil {
-			break
+			return freed, nil
 		}
 		if err := l.storage.Remove(seg.path); err != nil {
 			l.mu.Lock()
@@ -29,18 +29,14 @@ func (l *Log) Retain(needed eventlog.Offset) (int64, error) {
 			return freed, fmt.Errorf("delete segment: %w", err)
 		}
 		freed += seg.size()
-		deleted++
+		if f := l.cfg.Observer.Trimmed; f != nil {
+			f(seg.size())
+		}
+		// One after the other, lest a crash bring back one without the next and leave a gap.
+		if err := l.storage.SyncDir(l.cfg.Dir); err != nil {
+			return freed, fmt.Errorf("delete segment: %w", err)
+		}
 	}
-	if deleted == 0 {
-		return 0, nil
-	}
-	if f := l.cfg.Observer.Trimmed; f != nil {
-		f(deleted, freed)
-	}
-	if err := l.storage.SyncDir(l.cfg.Dir); err != nil {
-		return freed, fmt.Errorf("delete segments: %w", err)
-	}
-	return freed, nil
 }
 
 // forget takes the oldest segment out of the log if it may go; otherwise it returns nil.
