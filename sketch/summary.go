@@ -233,7 +233,10 @@ func (s *Summary) Estimate(key string) Estimate {
 	if !validKey(key) {
 		return Estimate{}
 	}
-	hash := Hash(key)
+	return s.estimate(Hash(key), key)
+}
+
+func (s *Summary) estimate(hash uint64, key string) Estimate {
 	index := s.SetOf(hash)
 	if i := s.find(&s.sets[index], hash, key); i >= 0 {
 		return Estimate{Count: s.count(index, i), Error: s.err(index, i), Monitored: true}
