@@ -1,0 +1,420 @@
+package pipeline
+
+import (
+	"bytes"
+	"cmp"
+	"context"
+	"encoding/binary"
+	"errors"
+	"fmt"
+	"hash/crc32"
+	"maps"
+	"os"
+	"path/filepath"
+	"slices"
+	"time"
+
+	"crest"
+	"crest/internal/eventlog"
+)
+
+// A checkpoint is one file: the buckets that changed since the one before, then an index of all buckets, which points
+// into older files for the rest. It is written aside, synced and renamed, so it is there whole or not at all; the log
+// offset in it belongs to exactly these buckets. docs/formats/checkpoint.md draws it.
+
+// blobKey names a saved bucket.
+type blobKey struct {
+	shard, board, ring int
+	number             int64
+}
+
+// blobRef says where a saved bucket is.
+type blobRef struct {
+	file   uint64
+	offset uint64
+	length uint64
+	crc    uint32
+}
+
+// savedState is what the newest checkpoint holds.
+type savedState struct {
+	seq   uint64
+	blobs map[blobKey]blobRef
+	all   bool // write every bucket the next time, since the last write failed
+}
+
+// snapshot is a checkpoint on its way to disk.
+type snapshot struct {
+	seq    uint64
+	data   [][]byte        // the file
+	live   map[uint64]bool // the files that it points into, itself included
+	needed eventlog.Offset // where a restart from it would begin to read
+}
+
+const (
+	// maxFiles bounds the files that a checkpoint points into. Above it, the buckets of the oldest are written anew.
+	maxFiles = 32
+
+	checkpointSuffix = ".checkpoint"
+)
+
+// checkpoint saves what has changed. While the one before is still being written, it leaves it for the next time.
+func (p *Pipeline) checkpoint() error {
+	if p.options.Checkpoint == "" {
+		return nil
+	}
+	select {
+	case <-p.saveFailed:
+		p.saved.all = true
+	default:
+	}
+	if p.saving.Load() {
+		return nil
+	}
+	if err := p.flush(); err != nil {
+		return err
+	}
+	s, err := p.snapshot()
+	if err != nil {
+		return err
+	}
+	p.saving.Store(true)
+	p.save <- s
+	return nil
+}
+
+// snapshot encodes the counting state. The aggregators must have been flushed.
+func (p *Pipeline) snapshot() (snapshot, error) {
+	seq := p.saved.seq + 1
+	rewrite := p.filesToRewrite()
+	type part struct {
+		data  []byte
+		blobs map[blobKey]blobRef
+	}
+	parts := make([]part, len(p.shards))
+	err := parallel(len(p.shards), func(i int) error {
+		parts[i].blobs = map[blobKey]blobRef{}
+		for board := range p.boards.Len() {
+			rings, err := p.shards[i].Rings(board)
+			if err != nil {
+				return err
+			}
+			for r, ring := range rings {
+				for number, changed := range ring.Buckets() {
+					key := blobKey{i, board, r, number}
+					ref, ok := p.saved.blobs[key]
+					if ok && !changed && !p.saved.all && !rewrite[ref.file] {
+						parts[i].blobs[key] = ref
+						continue
+					}
+					start := len(parts[i].data)
+					if parts[i].data, err = ring.AppendBucket(parts[i].data, number); err != nil {
+						return err
+					}
+					blob := parts[i].data[start:]
+					parts[i].blobs[key] = blobRef{seq, uint64(start), uint64(len(blob)), crc32.Checksum(blob, castagnoli)}
+				}
+			}
+		}
+		return nil
+	})
+	if err != nil {
+		return snapshot{}, err
+	}
+	s := snapshot{seq: seq, live: map[uint64]bool{seq: true}, needed: min(p.offset, p.marks.start(p.watermark))}
+	blobs := map[blobKey]blobRef{}
+	offset := uint64(len(fileMagic))
+	s.data = append(s.data, []byte(fileMagic))
+	for _, part := range parts {
+		for key, ref := range part.blobs {
+			if ref.file == seq {
+				ref.offset += offset
+			}
+			blobs[key] = ref
+			s.live[ref.file] = true
+		}
+		offset += uint64(len(part.data))
+		s.data = append(s.data, part.data)
+	}
+	p.saved = savedState{seq: seq, blobs: blobs}
+	index := p.encodeIndex(blobs)
+	tail := binary.LittleEndian.AppendUint32(nil, uint32(len(index))) //nolint:gosec // some bytes per bucket
+	tail = binary.LittleEndian.AppendUint32(tail, crc32.Checksum(index, castagnoli))
+	s.data = append(s.data, index, append(tail, fileMagic...))
+	return s, nil
+}
+
+// filesToRewrite names the oldest files when there are too many.
+func (p *Pipeline) filesToRewrite() map[uint64]bool {
+	live := map[uint64]bool{}
+	for _, ref := range p.saved.blobs {
+		live[ref.file] = true
+	}
+	files := slices.Sorted(maps.Keys(live))
+	rewrite := map[uint64]bool{}
+	for _, f := range files[:max(0, len(files)-maxFiles)] {
+		rewrite[f] = true
+	}
+	return rewrite
+}
+
+// saveCheckpoints writes snapshots, one after the other, until no more come.
+func (p *Pipeline) saveCheckpoints() {
+	for s := range p.save {
+		began := p.options.Now()
+		n := 0
+		for _, d := range s.data {
+			n += len(d)
+		}
+		err := writeCheckpoint(p.options.Checkpoint, s)
+		if err != nil {
+			select {
+			case p.saveFailed <- struct{}{}:
+			default:
+			}
+		} else {
+			p.needed.Store(int64(s.needed))
+			err = removeUnused(p.options.Checkpoint, s)
+		}
+		if p.options.Observer.Checkpointed != nil {
+			p.options.Observer.Checkpointed(n, len(s.live), p.options.Now().Sub(began), err)
+		}
+		p.saving.Store(false)
+	}
+}
+
+func checkpointPath(dir string, seq uint64) string {
+	return filepath.Join(dir, fmt.Sprintf("%016x%s", seq, checkpointSuffix))
+}
+
+func writeCheckpoint(dir string, s snapshot) error {
+	path := checkpointPath(dir, s.seq)
+	f, err := os.OpenFile(path+".tmp", os.O_CREATE|os.O_TRUNC|os.O_WRONLY, 0o600)
+	if err != nil {
+		return fmt.Errorf("write a checkpoint: %w", err)
+	}
+	for _, d := range s.data {
+		if _, err = f.Write(d); err != nil {
+			break
+		}
+	}
+	if err == nil {
+		err = f.Sync()
+	}
+	if err = cmp.Or(err, f.Close()); err != nil {
+		return fmt.Errorf("write a checkpoint: %w", errors.Join(err, os.Remove(path+".tmp")))
+	}
+	if err := os.Rename(path+".tmp", path); err != nil {
+		return fmt.Errorf("write a checkpoint: %w", err)
+	}
+	return syncDir(dir)
+}
+
+func syncDir(dir string) error {
+	d, err := os.Open(dir)
+	if err != nil {
+		return err
+	}
+	return errors.Join(d.Sync(), d.Close())
+}
+
+// removeUnused deletes the files that neither the newest checkpoint nor the one before points into.
+func removeUnused(dir string, newest snapshot) error {
+	keep := maps.Clone(newest.live)
+	seqs, err := checkpoints(dir)
+	if err != nil {
+		return err
+	}
+	if i := slices.Index(seqs, newest.seq); i > 0 {
+		before, err := readIndex(dir, seqs[i-1])
+		if err == nil {
+			keep[seqs[i-1]] = true
+			for _, ref := range before.blobs {
+				keep[ref.file] = true
+			}
+		}
+	}
+	for _, seq := range seqs {
+		if !keep[seq] && seq < newest.seq {
+			err = errors.Join(err, os.Remove(checkpointPath(dir, seq)))
+		}
+	}
+	return err
+}
+
+// checkpoints lists the checkpoint files, oldest first.
+func checkpoints(dir string) ([]uint64, error) {
+	entries, err := os.ReadDir(dir)
+	if err != nil {
+		return nil, err
+	}
+	var seqs []uint64
+	for _, e := range entries {
+		var seq uint64
+		if n, err := fmt.Sscanf(e.Name(), "%016x"+checkpointSuffix, &seq); err == nil && n == 1 && e.Name() == filepath.Base(checkpointPath("", seq)) {
+			seqs = append(seqs, seq)
+		}
+	}
+	slices.Sort(seqs)
+	return seqs, nil
+}
+
+// restore goes on from the newest checkpoint that is whole. Without one, counting begins at the oldest record.
+func (p *Pipeline) restore() error {
+	began := p.options.Now()
+	dir := p.options.Checkpoint
+	if err := os.MkdirAll(dir, 0o700); err != nil {
+		return err
+	}
+	seqs, err := checkpoints(dir)
+	if err != nil {
+		return err
+	}
+	for _, seq := range slices.Backward(seqs) {
+		index, err := readIndex(dir, seq)
+		if err == nil {
+			if err := p.sameLayout(index); err != nil {
+				return err
+			}
+			err = p.load(index)
+		}
+		if err != nil {
+			p.noteSkipped(fmt.Errorf("checkpoint %s: %w; trying an older one", checkpointPath(dir, seq), err))
+			p.reset()
+			p.saved.seq = seqs[len(seqs)-1]
+			continue
+		}
+		p.saved = savedState{seq: seqs[len(seqs)-1], blobs: index.blobs}
+		if p.options.Observer.Restored != nil {
+			p.options.Observer.Restored(p.watermark, p.options.Now().Sub(began))
+		}
+		return nil
+	}
+	return nil
+}
+
+// sameLayout refuses a state that was counted under other settings: its buckets would mean something else.
+func (p *Pipeline) sameLayout(index *checkpointIndex) error {
+	if want := layoutFingerprint(p.layout); !bytes.Equal(index.layout, want) {
+		return crest.Errorf(crest.CodeOutOfRange, "counting",
+			"%s was made with other types, windows, shards or bucket sizes; use the old settings, another data directory, "+
+				"or delete it to count again what the log still holds", p.options.Checkpoint)
+	}
+	return nil
+}
+
+// load fills the shards from the blobs that an index points at.
+func (p *Pipeline) load(index *checkpointIndex) error {
+	for _, b := range index.boards {
+		if p.boards.Admit(b) < 0 {
+			return fmt.Errorf("board %s has no place", b)
+		}
+	}
+	files := map[uint64]*os.File{}
+	defer func() {
+		for _, f := range files {
+			_ = f.Close()
+		}
+	}()
+	perRing := map[blobKey]map[int64]blobRef{} // number is 0 in these keys
+	for key, ref := range index.blobs {
+		if _, ok := files[ref.file]; !ok {
+			f, err := os.Open(checkpointPath(p.options.Checkpoint, ref.file))
+			if err != nil {
+				return err
+			}
+			files[ref.file] = f
+		}
+		ring := blobKey{key.shard, key.board, key.ring, 0}
+		if perRing[ring] == nil {
+			perRing[ring] = map[int64]blobRef{}
+		}
+		perRing[ring][key.number] = ref
+	}
+	err := parallel(len(p.shards), func(i int) error { return p.loadShard(i, index, perRing, files) })
+	if err != nil {
+		return err
+	}
+	p.offset, p.since, p.watermark = index.offset, index.since, index.watermark
+	p.marks.list = index.marks
+	p.needed.Store(int64(min(p.offset, p.marks.start(p.watermark))))
+	p.planFrom(p.watermark)
+	return nil
+}
+
+func (p *Pipeline) loadShard(i int, index *checkpointIndex, perRing map[blobKey]map[int64]blobRef, files map[uint64]*os.File) error {
+	for board := range p.boards.Len() {
+		rings, err := p.shards[i].Rings(board)
+		if err != nil {
+			return err
+		}
+		for r, ring := range rings {
+			newest, ok := index.newest[blobKey{i, board, r, 0}]
+			if !ok {
+				continue
+			}
+			refs := perRing[blobKey{i, board, r, 0}]
+			var readErr error
+			err := ring.Restore(newest, func(yield func(int64, []byte) bool) {
+				for number, ref := range refs {
+					data, err := readBlob(files[ref.file], ref)
+					if err != nil {
+						readErr = fmt.Errorf("shard %d, board %d, bucket %d: %w", i, board, number, err)
+						return
+					}
+					if !yield(number, data) {
+						return
+					}
+				}
+			})
+			if err := cmp.Or(readErr, err); err != nil {
+				return err
+			}
+		}
+	}
+	return nil
+}
+
+// recallIDs reads the ids of the dedup horizon before the offset again, so that an event which was counted before the
+// restart is known when it comes again after it.
+func (p *Pipeline) recallIDs(ctx context.Context) error {
+	from := p.marks.start(p.watermark)
+	if p.offset == 0 || from >= p.offset || p.layout.Horizon == 0 {
+		return nil
+	}
+	reader, err := p.options.Log.NewReader(from)
+	if err != nil {
+		p.noteSkipped(fmt.Errorf("recall the ids of the last %s: %w", p.layout.Horizon, err))
+		return nil //nolint:nilerr // duplicates of those are found by the recount
+	}
+	defer func() { _ = reader.Close() }()
+	for ctx.Err() == nil {
+		batch, err := reader.Read(ctx, time.Millisecond)
+		if err != nil || len(batch.Records) == 0 {
+			return nil //nolint:nilerr // reading goes on, and fails, elsewhere
+		}
+		p.recall(batch.Records)
+		if batch.Next >= p.offset {
+			return nil
+		}
+	}
+	return nil
+}
+
+func (p *Pipeline) recall(records []eventlog.Record) {
+	var ev crest.Event
+	for _, r := range records {
+		if r.Next > p.offset {
+			return
+		}
+		part := p.parts[r.Partition%len(p.parts)]
+		if part.decoder.Reset(r.Payload) != nil {
+			continue
+		}
+		for part.decoder.Next(&ev) {
+			if !ev.Generated {
+				part.aggregator.Remember(ev.ID, r.Received)
+			}
+		}
+	}
+}

@@ -1,0 +1,59 @@
+package pipeline
+
+import (
+	"slices"
+
+	"crest/internal/config"
+	"crest/internal/shard"
+	"crest/window"
+)
+
+// maxPartials is how many partials one aggregator collects before it is flushed early: about what still fits the cache
+// together with its index.
+const maxPartials = 1 << 15
+
+// layoutOf says what the configuration means for the shards.
+func layoutOf(c *config.Config) *shard.Layout {
+	l := &shard.Layout{
+		Shards:      c.Counting.Shards,
+		MaxBoards:   c.Counting.MaxBoards,
+		Horizon:     c.Counting.DedupHorizon,
+		RecentBytes: int(c.Counting.DedupMemory) / c.Counting.Partitions,
+		SpellMemory: int(c.Counting.Bucket) / 4 / c.Counting.Shards,
+		MaxPartials: maxPartials,
+	}
+	for _, d := range c.Dimensions {
+		l.Dimensions = append(l.Dimensions, d.Name)
+	}
+	for _, t := range c.Types {
+		st := shard.Type{Name: t.Name, Spell: t.Normalize != ""}
+		for _, names := range t.Boards {
+			var set []int
+			for _, name := range names {
+				set = append(set, slices.Index(l.Dimensions, name))
+			}
+			st.Narrow = append(st.Narrow, set)
+		}
+		l.Types = append(l.Types, st)
+	}
+	l.Rings = rings(c, int(c.Counting.Bucket)/c.Counting.Shards)
+	l.NarrowRings = rings(c, int(c.Counting.NarrowBucket)/c.Counting.Shards)
+	for _, w := range c.Windows {
+		if w.Bucket > 0 && (l.Grain == 0 || w.Bucket < l.Grain) {
+			l.Grain = w.Bucket
+		}
+	}
+	return l
+}
+
+func rings(c *config.Config, memory int) []window.Config {
+	var configs []window.Config
+	for _, r := range c.Rings() {
+		w := window.Config{Width: r.Width, Buckets: r.Buckets, Memory: memory}
+		for _, win := range r.Windows {
+			w.Windows = append(w.Windows, win.Buckets())
+		}
+		configs = append(configs, w)
+	}
+	return configs
+}

@@ -1,0 +1,247 @@
+package pipeline
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"sync/atomic"
+	"time"
+
+	"crest"
+	"crest/internal/config"
+	"crest/internal/eventlog"
+	"crest/internal/list"
+	"crest/internal/shard"
+)
+
+// Lists is where finished lists go.
+type Lists interface {
+	// Publish makes the lists of one refresh current, all in one step.
+	Publish(lists []crest.List)
+	// Current returns the newest list of a board and window, nil when there has been none.
+	Current(board, window string) *list.Published
+}
+
+// Options are what a pipeline needs beside its configuration.
+type Options struct {
+	Log        eventlog.Log
+	Lists      Lists
+	Titles     list.Titles      // nil when items have no titles
+	Checkpoint string           // directory; empty keeps the counting state in memory alone
+	Now        func() time.Time // the clock, for generated_at and to notice that counting lags
+	Observer   Observer
+}
+
+// Observer is told what the pipeline does. Every function may be nil; they are called from several goroutines.
+type Observer struct {
+	Read         func(events, records int)                      // taken from the log
+	Flushed      func(partials int, duplicates, refused uint64) // weights dropped, and without room for their board
+	Refreshed    func(asOf crest.Millis, lists int, lag, took time.Duration)
+	Checkpointed func(bytes, files int, took time.Duration, err error)
+	Restored     func(watermark crest.Millis, took time.Duration) // the counting state of an earlier run
+	Skipped      func(err error)                                  // records that can't be counted
+	Boards       func(narrowed int)                               // how many narrowed boards there are
+}
+
+// Pipeline counts what is in the log and publishes lists of it.
+type Pipeline struct {
+	config  *config.Config
+	options Options
+	layout  *shard.Layout
+	boards  *shard.Boards
+	parts   []*partition
+	shards  []*shard.Shard
+	partial [][]shard.Partial // scratch, per shard
+
+	offset    eventlog.Offset // where reading goes on
+	since     crest.Millis    // when counting began; 0 before the first event or tick
+	watermark crest.Millis    // everything received before is counted, or waits in an aggregator
+	marks     marks           // where the dedup horizon begins in the log
+
+	flushAt      crest.Millis
+	checkpointAt crest.Millis
+	schedule     []*scheduled
+	saved        savedState
+	build        chan refresh
+	save         chan snapshot
+	saveFailed   chan struct{}
+	saving       atomic.Bool // a checkpoint is being written
+	needed       atomic.Int64
+}
+
+// partition is what one partition's goroutine uses.
+type partition struct {
+	aggregator *shard.Aggregator
+	decoder    *eventlog.Decoder
+	records    []eventlog.Record
+	events     int
+	skipped    error
+}
+
+// idle is how long a read waits before it lets the watermark move without events. Short beside the shortest refresh.
+const idle = 50 * time.Millisecond
+
+// drainTimeout bounds how long a stop waits for what is in the log already.
+const drainTimeout = 10 * time.Second
+
+// New returns a pipeline that goes on from the newest checkpoint, or begins at the oldest record of the log.
+func New(cfg *config.Config, options Options) (*Pipeline, error) {
+	p := &Pipeline{
+		config: cfg, options: options, layout: layoutOf(cfg),
+		build: make(chan refresh, 1), save: make(chan snapshot), saveFailed: make(chan struct{}, 1),
+	}
+	p.reset()
+	if options.Checkpoint == "" {
+		return p, nil
+	}
+	if err := p.restore(); err != nil {
+		return nil, fmt.Errorf("restore the counting state: %w", err)
+	}
+	return p, nil
+}
+
+// reset makes a pipeline that has counted nothing.
+func (p *Pipeline) reset() {
+	types := make([]string, len(p.config.Types))
+	for i, t := range p.config.Types {
+		types[i] = t.Name
+	}
+	p.boards = shard.NewBoards(p.layout)
+	p.parts, p.shards = nil, nil
+	for range p.config.Counting.Partitions {
+		p.parts = append(p.parts, &partition{
+			aggregator: shard.NewAggregator(p.layout, p.boards),
+			decoder:    eventlog.NewDecoder(types, p.layout.Dimensions),
+		})
+	}
+	for range p.layout.Shards {
+		p.shards = append(p.shards, shard.New(p.layout, p.boards))
+	}
+	p.partial = make([][]shard.Partial, p.layout.Shards)
+	p.offset, p.since, p.watermark = 0, 0, 0
+	p.marks = marks{horizon: p.layout.Horizon}
+	p.saved = savedState{}
+	p.planRefreshes()
+}
+
+// Needed returns the oldest offset that a restart would read from. The log must keep what comes after it.
+func (p *Pipeline) Needed() eventlog.Offset { return eventlog.Offset(p.needed.Load()) }
+
+// Run counts until ctx ends, then what the log holds by then, saves the state, and returns. It returns early only with
+// an error that makes going on pointless.
+func (p *Pipeline) Run(ctx context.Context) error {
+	building, saving := make(chan struct{}), make(chan struct{})
+	go func() { defer close(building); p.buildLists() }()
+	go func() { defer close(saving); p.saveCheckpoints() }()
+	defer func() {
+		close(p.build)
+		close(p.save)
+		<-building
+		<-saving
+	}()
+	if err := p.recallIDs(ctx); err != nil {
+		return err
+	}
+	if err := p.read(ctx, idle, func(eventlog.Batch) bool { return false }); err != nil {
+		return err
+	}
+	return p.drain()
+}
+
+// drain takes in what the log holds when the pipeline is told to stop, and saves the state.
+func (p *Pipeline) drain() error {
+	ctx, cancel := context.WithTimeout(context.Background(), drainTimeout)
+	defer cancel()
+	_, end := p.options.Log.Range()
+	if p.offset < end {
+		if err := p.read(ctx, idle, func(b eventlog.Batch) bool { return b.Next >= end }); err != nil {
+			return err
+		}
+	}
+	if err := p.flush(); err != nil {
+		return err
+	}
+	if p.options.Checkpoint == "" {
+		return nil
+	}
+	s, err := p.snapshot()
+	if err != nil {
+		return err
+	}
+	p.save <- s
+	return nil
+}
+
+// read takes in batches until ctx ends or last says that one was the last.
+func (p *Pipeline) read(ctx context.Context, wait time.Duration, last func(eventlog.Batch) bool) error {
+	reader, err := p.open()
+	if err != nil {
+		return err
+	}
+	defer func() { _ = reader.Close() }()
+	for {
+		batch, err := reader.Read(ctx, wait)
+		switch {
+		case ctx.Err() != nil:
+			return nil
+		case err != nil:
+			_ = reader.Close()
+			if !p.skip(err) {
+				return fmt.Errorf("read the event log: %w", err)
+			}
+			if reader, err = p.open(); err != nil {
+				return err
+			}
+			continue
+		}
+		if err := p.take(batch); err != nil {
+			return err
+		}
+		if last(batch) {
+			return nil
+		}
+	}
+}
+
+// open returns a reader at the pipeline's offset, or after a gap that the log can't fill any more.
+func (p *Pipeline) open() (eventlog.Reader, error) {
+	for {
+		r, err := p.options.Log.NewReader(p.offset)
+		if err == nil {
+			return r, nil
+		}
+		if !p.skip(err) {
+			return nil, fmt.Errorf("read the event log from offset %d: %w", p.offset, err)
+		}
+	}
+}
+
+// skip moves past records that the log has lost, if that is what the error says. What is counted from then on is not
+// everything, so counting begins anew as far as lists are concerned.
+func (p *Pipeline) skip(err error) bool {
+	var (
+		trimmed *eventlog.TrimmedError
+		corrupt *eventlog.CorruptError
+	)
+	switch {
+	case errors.As(err, &trimmed) && trimmed.Oldest > p.offset:
+		if p.offset == 0 && p.since == 0 { // a first start on a log that is older
+			p.offset = trimmed.Oldest
+			return true
+		}
+		p.offset = trimmed.Oldest
+	case errors.As(err, &corrupt) && corrupt.Resume > p.offset:
+		p.offset = corrupt.Resume
+	default:
+		return false
+	}
+	p.since = 0
+	p.noteSkipped(err)
+	return true
+}
+
+func (p *Pipeline) noteSkipped(err error) {
+	if p.options.Observer.Skipped != nil {
+		p.options.Observer.Skipped(err)
+	}
+}

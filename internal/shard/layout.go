@@ -1,0 +1,44 @@
+package shard
+
+import (
+	"time"
+
+	"crest"
+	"crest/window"
+)
+
+// Type is a kind of item as the shards see it.
+type Type struct {
+	Name   string
+	Narrow [][]int // sets of dimension numbers: an event with values for all of a set counts on a board of its own
+	Spell  bool    // items are normalised, so remember how each is mostly spelled
+}
+
+// Layout fixes what is counted and how. A saved state is bound to it.
+type Layout struct {
+	Types       []Type
+	Dimensions  []string
+	Rings       []window.Config // of a type's board; Memory is that of one shard
+	NarrowRings []window.Config // of a narrowed board, the same but for Memory
+	SpellMemory int             // most bytes per shard for the spellings of a type
+	Shards      int
+	MaxBoards   int // narrowed boards kept
+	Grain       time.Duration
+	Horizon     time.Duration // how long an event id is remembered
+	RecentBytes int           // most memory for the ids of one partition
+	MaxPartials int           // partials after which an aggregator asks to be flushed
+}
+
+// ShardOf returns the shard on which items of that hash live. Shards take the hash's top bits; inside a shard, summaries
+// take the low ones.
+func (l *Layout) ShardOf(hash uint64) int {
+	return int((hash >> 32) * uint64(l.Shards) >> 32)
+}
+
+// spellRing is one bucket that never ends: how an item is mostly written is not a question of the last minute.
+func (l *Layout) spellRing() window.Config {
+	return window.Config{Buckets: 1, Windows: []int{1}, Memory: l.SpellMemory}
+}
+
+// grain returns the start of the finest bucket that the moment belongs to; every ring's buckets are unions of those.
+func (l *Layout) grain(t crest.Millis) crest.Millis { return t.Floor(l.Grain) }

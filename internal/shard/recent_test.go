@@ -1,0 +1,91 @@
+package shard
+
+import (
+	"encoding/binary"
+	"math/rand/v2"
+	"testing"
+	"time"
+
+	"crest"
+)
+
+func idOf(n uint64) (id crest.EventID) {
+	binary.BigEndian.PutUint64(id[:8], n)
+	binary.BigEndian.PutUint64(id[8:], n*n)
+	return id
+}
+
+func TestIDsAreKnownForTheHorizon(t *testing.T) {
+	const horizon = 2 * time.Minute
+	r := newRecentIDs(horizon, 8<<20)
+	random := rand.New(rand.NewPCG(5, 1))
+	firstSeen := map[uint64]crest.Millis{}
+	now := crest.Millis(1_700_000_000_000)
+	again, forgotten := 0, 0
+	for range 200_000 {
+		now += crest.Millis(random.IntN(20))
+		n := random.Uint64N(100_000)
+		before, known := firstSeen[n]
+		dup := r.seen(idOf(n), now)
+		switch {
+		case dup && !known:
+			t.Fatalf("a new id was taken for a duplicate")
+		case known && !dup && now <= before.Add(horizon):
+			t.Fatalf("an id was forgotten after %d ms", now-before)
+		case dup:
+			again++
+		case known:
+			forgotten++
+		}
+		if !dup {
+			firstSeen[n] = now
+		}
+	}
+	if again == 0 || forgotten == 0 {
+		t.Fatalf("the stream proves nothing: %d duplicates, %d forgotten in time", again, forgotten)
+	}
+	if r.takeForgot() {
+		t.Fatal("says that ids were forgotten too early")
+	}
+}
+
+func TestIDsForgottenTooEarlyAreReportedAndNeverDropNewOnes(t *testing.T) {
+	r := newRecentIDs(time.Minute, 64<<10)
+	now := crest.Millis(1_700_000_000_000)
+	for n := range uint64(100_000) {
+		if r.seen(idOf(n), now) {
+			t.Fatalf("id %d is new", n)
+		}
+	}
+	if !r.takeForgot() || r.takeForgot() {
+		t.Fatal("must say once that ids were forgotten")
+	}
+	if got := len(r.young.sets) * 64; got > 32<<10 {
+		t.Fatalf("one generation takes %d bytes", got)
+	}
+	if !r.seen(idOf(99_999), now) {
+		t.Fatal("the newest id must be known")
+	}
+}
+
+func TestSilenceForgetsBothGenerations(t *testing.T) {
+	r := newRecentIDs(time.Minute, 64<<10)
+	now := crest.Millis(1_700_000_000_000).Floor(time.Minute)
+	r.seen(idOf(1), now)
+	if !r.seen(idOf(1), now.Add(119*time.Second)) {
+		t.Fatal("must be known in the next generation")
+	}
+	if r.seen(idOf(1), now.Add(10*time.Minute)) {
+		t.Fatal("must be forgotten after ten minutes")
+	}
+}
+
+func BenchmarkSeen(b *testing.B) {
+	r := newRecentIDs(2*time.Minute, 32<<20)
+	for n := range uint64(1_000_000) {
+		r.seen(idOf(n*7919), 1)
+	}
+	for n := uint64(0); b.Loop(); n++ {
+		r.seen(idOf(n*104729), 1)
+	}
+}

@@ -1,0 +1,142 @@
+package shard
+
+import (
+	"strings"
+
+	"crest"
+	"crest/window"
+)
+
+// spellingSeparator stands between an item and its spelling. No item has a control character.
+const spellingSeparator = 0
+
+// Shard counts the items of one range of hashes, on every board.
+type Shard struct {
+	layout *Layout
+	boards *Boards // read only
+	rings  [][]*window.Ring
+}
+
+// New returns a shard that has counted nothing.
+func New(layout *Layout, boards *Boards) *Shard {
+	return &Shard{layout: layout, boards: boards}
+}
+
+// Rings returns the rings of a board, in the order of the layout. They are made when first asked for.
+func (s *Shard) Rings(board int) ([]*window.Ring, error) {
+	for len(s.rings) <= board {
+		s.rings = append(s.rings, nil)
+	}
+	if s.rings[board] != nil {
+		return s.rings[board], nil
+	}
+	configs := s.layout.Rings
+	switch b := s.boards.Board(board); {
+	case b.spell:
+		configs = []window.Config{s.layout.spellRing()}
+	case len(b.Narrow) > 0:
+		configs = s.layout.NarrowRings
+	}
+	rings := make([]*window.Ring, len(configs))
+	for i, c := range configs {
+		r, err := window.NewRing(c)
+		if err != nil {
+			return nil, err
+		}
+		rings[i] = r
+	}
+	s.rings[board] = rings
+	return rings, nil
+}
+
+// Apply adds each partial once to the bucket of every ring of its board. Going through the partials ring by ring keeps
+// one bucket's summary in the cache for all of them.
+func (s *Shard) Apply(partials []Partial) error {
+	for ring, any := 0, true; any; ring++ {
+		any = false
+		for i := range partials {
+			p := &partials[i]
+			rings, err := s.Rings(p.Board)
+			if err != nil {
+				return err
+			}
+			if ring < len(rings) {
+				any = true
+				rings[ring].Add(p.Time, p.Hash, p.Key, p.Weight)
+			}
+		}
+	}
+	return nil
+}
+
+// ApplyDuplicates notes weights that were dropped as sent before.
+func (s *Shard) ApplyDuplicates(dropped []Duplicates) error {
+	for _, d := range dropped {
+		rings, err := s.Rings(d.Board)
+		if err != nil {
+			return err
+		}
+		for _, r := range rings {
+			r.AddDuplicates(d.Time, d.Weight)
+		}
+	}
+	return nil
+}
+
+// NotePartialDedup says on every board that ids had to be forgotten too early around time t.
+func (s *Shard) NotePartialDedup(t crest.Millis) error {
+	for _, board := range s.boards.Rankings() {
+		rings, err := s.Rings(board)
+		if err != nil {
+			return err
+		}
+		for _, r := range rings {
+			r.NotePartialDedup(t)
+		}
+	}
+	return nil
+}
+
+// Report is a shard's top entries for one board and window.
+type Report struct {
+	window.Report
+	Spellings []string // of each entry, the most used; nil when the type has none, "" when unknown
+}
+
+// Report returns the shard's own top k, not k / shards: then the top k of all is among the shards' reports, however
+// items happen to hash.
+func (s *Shard) Report(board, ring, win, k int, asOf crest.Millis) (Report, error) {
+	rings, err := s.Rings(board)
+	if err != nil {
+		return Report{}, err
+	}
+	r := Report{Report: rings[ring].Top(win, k, asOf)}
+	if spell := s.boards.spell[s.boards.Board(board).Type]; spell >= 0 {
+		r.Spellings, err = s.spellings(spell, r.Entries, asOf)
+	}
+	return r, err
+}
+
+// spellings finds the most used spelling of each entry.
+func (s *Shard) spellings(board int, entries []window.Entry, asOf crest.Millis) ([]string, error) {
+	rings, err := s.Rings(board)
+	if err != nil {
+		return nil, err
+	}
+	best := make([]string, len(entries))
+	at := make(map[string]int, len(entries))
+	for i, e := range entries {
+		at[e.Key] = i
+	}
+	pairs := rings[0].Top(0, maxPairs, asOf) // by count, so the first of an item is its best
+	for _, p := range pairs.Entries {
+		item, spelling, _ := strings.Cut(p.Key, string(rune(spellingSeparator)))
+		if i, ok := at[item]; ok && best[i] == "" {
+			best[i] = strings.Clone(spelling)
+		}
+	}
+	return best, nil
+}
+
+// maxPairs is more than a shard's summary of spellings can hold.
+const maxPairs = 1 << 20

@@ -1,0 +1,132 @@
+package window
+
+import (
+	"encoding/binary"
+	"errors"
+	"fmt"
+	"iter"
+
+	"crest/sketch"
+)
+
+// stateVersion is the version of a bucket's saved form, drawn in docs/formats/checkpoint.md.
+const stateVersion = 1
+
+const flagDedupPartial = 1
+
+var errState = errors.New("window: damaged bucket state")
+
+// Newest returns the number of the newest bucket, and false while the ring has never been moved.
+func (r *Ring) Newest() (number int64, ok bool) { return r.newest, r.started }
+
+// Buckets yields the numbers of the buckets that hold anything, oldest first, and whether each has changed since it
+// was last marked as saved.
+func (r *Ring) Buckets() iter.Seq2[int64, bool] {
+	return func(yield func(int64, bool) bool) {
+		if !r.started {
+			return
+		}
+		for n := r.oldest(); n <= r.newest; n++ {
+			if b := r.at(n); !b.empty() && !yield(n, b.changed) {
+				return
+			}
+		}
+	}
+}
+
+func (b *bucket) empty() bool {
+	if b.summary != nil || b.duplicates != 0 || b.dedupPartial {
+		return false
+	}
+	for _, n := range b.late {
+		if n != 0 {
+			return false
+		}
+	}
+	return true
+}
+
+// AppendBucket appends the saved form of the bucket of that number, which Buckets has yielded, and marks it as saved.
+func (r *Ring) AppendBucket(dst []byte, number int64) ([]byte, error) {
+	b := r.at(number)
+	b.changed = false
+	flags := byte(0)
+	if b.dedupPartial {
+		flags |= flagDedupPartial
+	}
+	dst = append(dst, stateVersion, flags)
+	dst = binary.AppendUvarint(dst, b.duplicates)
+	dst = binary.AppendUvarint(dst, uint64(len(b.late)))
+	for _, n := range b.late {
+		dst = binary.AppendUvarint(dst, n)
+	}
+	if b.summary == nil {
+		return append(dst, 0), nil
+	}
+	return b.summary.AppendBinary(append(dst, 1))
+}
+
+// Restore replaces the ring's content with saved buckets, by number; newest is what Newest returned. The ring must have
+// the configuration that it was saved with.
+func (r *Ring) Restore(newest int64, buckets iter.Seq2[int64, []byte]) error {
+	r.restart(newest)
+	for number, data := range buckets {
+		if number < r.oldest() || number > newest {
+			return fmt.Errorf("%w: bucket %d is outside the ring %d to %d", errState, number, r.oldest(), newest)
+		}
+		if err := r.restoreBucket(r.at(number), data); err != nil {
+			return fmt.Errorf("bucket %d: %w", number, err)
+		}
+	}
+	for i, w := range r.windows {
+		buckets := int64(r.config.Windows[i])
+		for n := newest - buckets + 1; n <= newest-open; n++ {
+			if s := r.at(n).summary; s != nil {
+				w.addBucket(s)
+			}
+		}
+	}
+	return nil
+}
+
+func (r *Ring) restoreBucket(b *bucket, data []byte) error {
+	if len(data) < 2 || data[0] != stateVersion {
+		return errState
+	}
+	b.dedupPartial = data[1]&flagDedupPartial != 0
+	data = data[2:]
+	var fields [2]uint64 // duplicates, number of windows
+	for i := range fields {
+		v, n := binary.Uvarint(data)
+		if n <= 0 {
+			return errState
+		}
+		fields[i], data = v, data[n:]
+	}
+	b.duplicates = fields[0]
+	if fields[1] != uint64(len(b.late)) {
+		return fmt.Errorf("%w: it is of %d windows, the ring has %d", errState, fields[1], len(b.late))
+	}
+	for i := range b.late {
+		v, n := binary.Uvarint(data)
+		if n <= 0 {
+			return errState
+		}
+		b.late[i], data = v, data[n:]
+	}
+	if len(data) == 0 {
+		return errState
+	}
+	if data[0] == 0 {
+		return nil
+	}
+	s, err := sketch.New(sketch.Config{Memory: r.config.Memory})
+	if err != nil {
+		return err
+	}
+	if err := s.UnmarshalBinary(data[1:]); err != nil {
+		return err
+	}
+	b.summary = s
+	return nil
+}
