@@ -162,8 +162,10 @@ func streams() []stream {
 			}
 			return fmt.Sprint("junk", step)
 		}, onTime},
-		{"late", func(r *rand.Rand, _ int) string { return fmt.Sprint("k", zipf(r)) },
-			func(r *rand.Rand, now crest.Millis) crest.Millis { return now - crest.Millis(r.IntN(90_000)) }},
+		{
+			"late", func(r *rand.Rand, _ int) string { return fmt.Sprint("k", zipf(r)) },
+			func(r *rand.Rand, now crest.Millis) crest.Millis { return now - crest.Millis(r.IntN(90_000)) },
+		},
 		{"bursts", func(r *rand.Rand, step int) string {
 			if step/500%2 == 0 {
 				return fmt.Sprint("burst", step/1000)
@@ -306,7 +308,7 @@ func TestMemoryFollowsConfigurationNotKeys(t *testing.T) {
 	now := crest.Millis(1_700_000_000_000)
 	fill := func(from, n int) {
 		for i := from; i < from+n; i++ {
-			now += 1
+			now++
 			key := fmt.Sprint("junk", i)
 			ring.Add(now, sketch.Hash(key), key, 1)
 		}

@@ -15,7 +15,7 @@ import (
 )
 
 // TestScenarios replays testdata/*.txt, which read as documentation. After a change that is meant, write the outputs
-// anew with: go test ./window -run Scenarios -rewrite
+// anew with: go test ./window -run Scenarios -rewrite.
 func TestScenarios(t *testing.T) {
 	datadriven.Walk(t, "testdata", func(t *testing.T, path string) { //nolint:thelper // it is the test
 		s := &scenario{}

@@ -9,11 +9,11 @@ import (
 	"crest/window"
 )
 
-func fuzzRing(t testing.TB) *window.Ring {
-	t.Helper()
+func fuzzRing(tb testing.TB) *window.Ring {
+	tb.Helper()
 	r, err := window.NewRing(window.Config{Width: 10 * time.Second, Buckets: 6, Windows: []int{6, 3}, Memory: 4096})
 	if err != nil {
-		t.Fatal(err)
+		tb.Fatal(err)
 	}
 	return r
 }

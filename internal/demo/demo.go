@@ -59,7 +59,7 @@ const (
 
 // New returns traffic for types, of which those in hashtags are spelled and those in narrowed have a category and region.
 func New(seed uint64, types []string, hashtags, narrowed map[string]bool) *Traffic {
-	t := &Traffic{random: rand.New(rand.NewPCG(seed, 0)), titles: map[string]string{}} //nolint:gosec // not for secrets
+	t := &Traffic{random: rand.New(rand.NewPCG(seed, 0)), titles: map[string]string{}}
 	for _, typ := range types {
 		k := &kind{typ: typ, spell: hashtags[typ], narrow: narrowed[typ]}
 		for i := range itemsPerType {

@@ -74,9 +74,9 @@ func (p *Pipeline) encodeIndex(blobs map[blobKey]blobRef) []byte {
 	for key, ref := range blobs {
 		w.key(key)
 		w.number(key.number)
-		w.number(int64(ref.file))   //nolint:gosec // counts up from 1
-		w.number(int64(ref.offset)) //nolint:gosec // within a file
-		w.number(int64(ref.length)) //nolint:gosec // within a file
+		w.number(int64(ref.file))
+		w.number(int64(ref.offset))
+		w.number(int64(ref.length))
 		w.number(int64(ref.crc))
 	}
 	return w.data
@@ -159,8 +159,8 @@ func decodeIndex(data []byte) (*checkpointIndex, error) {
 		key := r.key()
 		key.number = r.number()
 		x.blobs[key] = blobRef{
-			file: uint64(r.number()), offset: uint64(r.number()), length: uint64(r.number()), //nolint:gosec // checked when used
-			crc: uint32(r.number()), //nolint:gosec // checked when used
+			file: uint64(r.number()), offset: uint64(r.number()), length: uint64(r.number()),
+			crc: uint32(r.number()),
 		}
 	}
 	if r.failed || len(r.data) > 0 {
@@ -178,12 +178,12 @@ func readBlob(f *os.File, ref blobRef) ([]byte, error) {
 	if err != nil {
 		return nil, err
 	}
-	size := uint64(info.Size()) //nolint:gosec // not negative
+	size := uint64(info.Size())
 	if ref.length > maxBlob || ref.offset > size || ref.length > size-ref.offset {
 		return nil, fmt.Errorf("%w: a bucket outside its file", errIndex)
 	}
 	data := make([]byte, ref.length)
-	if _, err := f.ReadAt(data, int64(ref.offset)); err != nil { //nolint:gosec // within the file
+	if _, err := f.ReadAt(data, int64(ref.offset)); err != nil {
 		return nil, err
 	}
 	if crc32.Checksum(data, castagnoli) != ref.crc {

@@ -11,16 +11,16 @@ import (
 	"crest/internal/config"
 )
 
-func testIndex(t testing.TB) (*Pipeline, []byte, map[blobKey]blobRef) {
-	t.Helper()
+func testIndex(tb testing.TB) (*Pipeline, []byte, map[blobKey]blobRef) {
+	tb.Helper()
 	cfg, err := config.Preset("shares")
 	if err != nil {
-		t.Fatal(err)
+		tb.Fatal(err)
 	}
 	cfg.Counting.Shards = 2
 	p, err := New(&cfg, Options{Now: time.Now})
 	if err != nil {
-		t.Fatal(err)
+		tb.Fatal(err)
 	}
 	p.offset, p.since, p.watermark = 4711, 1_700_000_000_000, 1_700_000_100_000
 	p.boards.Admit(crest.Board{Type: "article", Narrow: []crest.Narrowing{{Dimension: "category", Value: "sports"}}})

@@ -91,7 +91,7 @@ func (a *Aggregator) Add(ev *crest.Event, typ int, received crest.Millis) {
 		return
 	}
 	hash := xxh3.HashString(ev.Item)
-	shard := uint16(a.layout.ShardOf(hash)) //nolint:gosec // less than Shards
+	shard := uint16(a.layout.ShardOf(hash))
 	for _, board := range a.eventOn {
 		a.add(board, hash, shard, ev.Item, t, uint64(ev.Weight))
 	}
@@ -170,10 +170,10 @@ func (a *Aggregator) add(board int, hash uint64, shard uint16, key string, t cre
 	for slot := a.probe(hash, board, t) & mask; ; slot = (slot + 1) & mask {
 		i := a.index[slot]
 		if i == 0 {
-			a.index[slot] = uint32(len(a.table) + 1) //nolint:gosec // flushed long before
+			a.index[slot] = uint32(len(a.table) + 1)
 			a.table = append(a.table, cell{
-				hash: hash, time: t, weight: weight, board: int32(board), //nolint:gosec // few boards
-				key: uint32(len(a.keys)), length: uint16(len(key)), shard: shard, //nolint:gosec // flushed long before
+				hash: hash, time: t, weight: weight, board: int32(board),
+				key: uint32(len(a.keys)), length: uint16(len(key)), shard: shard,
 			})
 			a.keys = append(a.keys, key...)
 			return
@@ -188,7 +188,7 @@ func (a *Aggregator) add(board int, hash uint64, shard uint16, key string, t cre
 
 // probe mixes what identifies a cell.
 func (a *Aggregator) probe(hash uint64, board int, t crest.Millis) uint64 {
-	return bits.RotateLeft64(hash^uint64(board)*0x9e3779b97f4a7c15^uint64(t)*0xc2b2ae3d27d4eb4f, 20) //nolint:gosec // bits
+	return bits.RotateLeft64(hash^uint64(board)*0x9e3779b97f4a7c15^uint64(t)*0xc2b2ae3d27d4eb4f, 20)
 }
 
 func (a *Aggregator) key(c *cell) string {
@@ -207,7 +207,7 @@ func (a *Aggregator) grow() {
 		for a.index[slot] != 0 {
 			slot = (slot + 1) & mask
 		}
-		a.index[slot] = uint32(i + 1) //nolint:gosec // flushed long before
+		a.index[slot] = uint32(i + 1)
 	}
 }
 
@@ -226,7 +226,7 @@ func (a *Aggregator) Flush() {
 	}
 	numbers := make([]int32, len(a.fresh))
 	for i, b := range a.fresh {
-		numbers[i] = int32(a.boards.Admit(b)) //nolint:gosec // few boards
+		numbers[i] = int32(a.boards.Admit(b))
 	}
 	for i := range a.table {
 		c := &a.table[i]
@@ -265,7 +265,7 @@ func (a *Aggregator) Group() {
 	next := append([]int(nil), a.groups...)
 	for i := range a.table {
 		s := a.table[i].shard
-		a.order[next[s]] = uint32(i) //nolint:gosec // flushed long before
+		a.order[next[s]] = uint32(i)
 		next[s]++
 	}
 }

@@ -52,8 +52,8 @@ func (s *Shard) Rings(board int) ([]*window.Ring, error) {
 // Apply adds each partial once to the bucket of every ring of its board. Going through the partials ring by ring keeps
 // one bucket's summary in the cache for all of them.
 func (s *Shard) Apply(partials []Partial) error {
-	for ring, any := 0, true; any; ring++ {
-		any = false
+	for ring, more := 0, true; more; ring++ {
+		more = false
 		for i := range partials {
 			p := &partials[i]
 			rings, err := s.Rings(p.Board)
@@ -61,7 +61,7 @@ func (s *Shard) Apply(partials []Partial) error {
 				return err
 			}
 			if ring < len(rings) {
-				any = true
+				more = true
 				rings[ring].Add(p.Time, p.Hash, p.Key, p.Weight)
 			}
 		}

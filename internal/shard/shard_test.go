@@ -212,7 +212,8 @@ func holds(t *testing.T, f *fixture, exact bool) {
 		}{
 			{0, 0, (asOf - 1).Floor(10 * time.Second).Add(-50 * time.Second)},
 			{0, 1, (asOf - 1).Floor(10 * time.Second).Add(-20 * time.Second)},
-			{1, 0, 0}, {2, 0, 0},
+			{1, 0, 0},
+			{2, 0, 0},
 		} {
 			got := f.top(t, board, w.ring, w.win, 100, asOf)
 			truth := m.window(name, w.from)
