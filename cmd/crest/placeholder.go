@@ -1,3 +1,0 @@
-package main
-type planCmd struct{}
-func (planCmd) Run() error {return nil}

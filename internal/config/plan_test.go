@@ -1,0 +1,90 @@
+package config
+
+import (
+	"math"
+	"testing"
+	"time"
+)
+
+func near(t *testing.T, what string, got, want, tolerance float64) {
+	t.Helper()
+	if math.Abs(got-want) > tolerance*want {
+		t.Errorf("%s is %g, want %g within %g %%", what, got, want, tolerance*100)
+	}
+}
+
+// The figures of the design: 5.4 MB a bucket, 330 MB for an hour of them, an error of 1e-5 of the events (600 views of the
+// 60 M of a peak minute), 30 G events a day, 3 TB of them raw.
+func TestPlanOfViewsHasTheDesignsFigures(t *testing.T) {
+	c, err := Load("", "views")
+	if err != nil {
+		t.Fatal(err)
+	}
+	p, err := c.Plan(Traffic{Peak: 1e6, Average: 350e3})
+	if err != nil {
+		t.Fatal(err)
+	}
+	minutes := p.Boards[0].Rings[1]
+	if minutes.Width != time.Minute || minutes.Buckets != 60 || minutes.Windows[0] != "1h" {
+		t.Fatalf("the second ring is %+v", minutes)
+	}
+	near(t, "a bucket", float64(minutes.BucketBytes), 5.4e6, 0.01)
+	near(t, "a bucket on a shard", float64(minutes.ShardBytes), 85e3, 0.01)
+	near(t, "an hour of buckets", float64(minutes.Bytes), 330e6, 0.02)
+	near(t, "epsilon", p.Windows[0].Epsilon, 1e-5, 0.001)
+	near(t, "events of a peak minute", p.Windows[0].Events, 60e6, 0)
+	near(t, "classic error of a peak minute", p.Windows[0].Classic, 600, 0.001)
+	near(t, "events a day", p.PerDay, 30e9, 0.01)
+	near(t, "raw bytes a day", float64(p.RawPerDay), 3e12, 0.01)
+	near(t, "archive a day", float64(p.ArchiveDay), 1e12, 0.01)
+	if p.LogKept != c.Log.RetainBytes {
+		t.Errorf("the log keeps %s; it is bounded to %s", p.LogKept, c.Log.RetainBytes)
+	}
+	near(t, "how far the log reaches", p.LogReaches.Seconds(), float64(64*GiB)/35e6, 0.001)
+	if p.Dedup.AtPeak >= c.Counting.DedupHorizon {
+		t.Errorf("256 MiB of ids can't last %s at a million a second", p.Dedup.AtPeak)
+	}
+}
+
+func TestPlanOfSharesHasTheDesignsFigures(t *testing.T) {
+	c, err := Load("", "shares")
+	if err != nil {
+		t.Fatal(err)
+	}
+	p, err := c.Plan(Traffic{Peak: 100e3, Average: 1e9 / 86400.0})
+	if err != nil {
+		t.Fatal(err)
+	}
+	near(t, "events a day", p.PerDay, 1e9, 0.0001)
+	if len(p.Boards) != 2 || p.Boards[1].Name != "narrowed" || p.Boards[1].Boards != 64 {
+		t.Fatalf("boards: %+v", p.Boards)
+	}
+	if p.Boards[1].Bytes != 64*p.Boards[1].Each {
+		t.Errorf("64 narrowed boards of %s are %s", p.Boards[1].Each, p.Boards[1].Bytes)
+	}
+	if p.Memory != p.Boards[0].Bytes+p.Boards[1].Bytes+p.Dedup.Memory {
+		t.Errorf("the parts don't add up to %s", p.Memory)
+	}
+	if p.Dedup.AtPeak != c.Counting.DedupHorizon {
+		t.Errorf("ids last %s at the peak", p.Dedup.AtPeak)
+	}
+	small, err := c.Plan(Traffic{Peak: 100, Average: 10, LogEvent: 50})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if small.LogReaches != c.Log.RetainAge || small.LogKept != Bytes(10*50*c.Log.RetainAge.Seconds()) {
+		t.Errorf("a small log keeps %s, the last %s", small.LogKept, small.LogReaches)
+	}
+	if small.Memory != p.Memory {
+		t.Error("memory depends on the rate")
+	}
+}
+
+func TestPlanRefusesNonsense(t *testing.T) {
+	c, _ := Preset("views")
+	for _, bad := range []Traffic{{}, {Peak: 1}, {Peak: 1, Average: 2}, {Peak: -1, Average: -1}, {Peak: math.NaN(), Average: 1}, {Peak: 1e12, Average: 1}} {
+		if _, err := c.Plan(bad); err == nil {
+			t.Errorf("%+v was planned", bad)
+		}
+	}
+}
