@@ -1,6 +1,7 @@
 package sketch
 
 import (
+	"encoding/binary"
 	"math"
 	"math/bits"
 )
@@ -52,19 +53,35 @@ func zeroTags(x uint64) uint64 { return (x - everyTag) &^ x & everyTagTop }
 // find returns the entry of key in set t, or -1.
 func (s *Summary) find(t *set, hash uint64, key string) int {
 	want := tagOf(hash) * everyTag
-	for word := range t.tags {
-		for m := zeroTags(t.tags[word] ^ want); m != 0; m &= m - 1 {
-			i := word*4 + bits.TrailingZeros64(m)>>4
-			if i < int(t.n) && s.hasKey(t, i, key) {
-				return i
-			}
+	// The marks of entries 0 to 3 go to bits 0, 16, 32 and 48, those of entries 4 to 7 to the bits after them.
+	marks := zeroTags(t.tags[0]^want)>>15 | zeroTags(t.tags[1]^want)>>14
+	for ; marks != 0; marks &= marks - 1 {
+		bit := bits.TrailingZeros64(marks)
+		if i := bit>>4 | bit&1<<2; i < int(t.n) && s.hasKey(t, i, key) {
+			return i
 		}
 	}
 	return -1
 }
 
 func (s *Summary) hasKey(t *set, i int, key string) bool {
-	return int(t.size[i&7]) == len(key)-1 && string(s.keys.bytes[t.ref[i&7]:][:len(key)]) == key
+	n := len(key)
+	if int(t.size[i&7]) != n-1 {
+		return false
+	}
+	stored := s.keys.bytes[t.ref[i&7]:][:n]
+	if n < 8 || n > 16 {
+		return string(stored) == key
+	}
+	// Two words that overlap cover most keys, without a call.
+	return binary.LittleEndian.Uint64(stored) == word(key) && binary.LittleEndian.Uint64(stored[n-8:]) == word(key[n-8:])
+}
+
+// word returns the first eight bytes of s.
+func word(s string) uint64 {
+	_ = s[7]
+	return uint64(s[0]) | uint64(s[1])<<8 | uint64(s[2])<<16 | uint64(s[3])<<24 |
+		uint64(s[4])<<32 | uint64(s[5])<<40 | uint64(s[6])<<48 | uint64(s[7])<<56
 }
 
 // smallest returns the entry of set index with the smallest count, the first of several, and that count.
@@ -79,6 +96,9 @@ func (s *Summary) smallest(index int) (entry int, count uint64) {
 		}
 		return entry, count
 	}
+	if t.n == setEntries {
+		return t.smallestOfAll()
+	}
 	least := uint32(math.MaxUint32)
 	for i := range int(t.n) {
 		if t.count[i&7] < least {
@@ -86,6 +106,15 @@ func (s *Summary) smallest(index int) (entry int, count uint64) {
 		}
 	}
 	return entry, uint64(least)
+}
+
+// smallestOfAll is smallest for a full set of 32-bit counts, without branches that depend on them: the count's place
+// rides in the bits below it.
+func (t *set) smallestOfAll() (entry int, count uint64) {
+	c := &t.count
+	at := func(i int) uint64 { return uint64(c[i])<<3 | uint64(i) }
+	least := min(min(at(0), at(1), at(2), at(3)), min(at(4), at(5), at(6), at(7)))
+	return int(least & 7), least >> 3
 }
 
 func (s *Summary) count(index, i int) uint64 {
