@@ -5,6 +5,7 @@ import (
 
 	"crest/internal/config"
 	"crest/internal/shard"
+	"crest/sketch"
 	"crest/window"
 )
 
@@ -19,7 +20,7 @@ func layoutOf(c *config.Config) *shard.Layout {
 		MaxBoards:   c.Counting.MaxBoards,
 		Horizon:     c.Counting.DedupHorizon,
 		RecentBytes: int(c.Counting.DedupMemory) / c.Counting.Partitions,
-		SpellMemory: int(c.Counting.Bucket) / 4 / c.Counting.Shards,
+		SpellMemory: max(sketch.MinMemory, int(c.Counting.Bucket)/4/c.Counting.Shards),
 		MaxPartials: maxPartials,
 	}
 	for _, d := range c.Dimensions {
