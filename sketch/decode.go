@@ -143,7 +143,10 @@ func (l *light) read(r *reader) error {
 		}
 		i += int(blank)
 		width, used := r.byte(), r.byte()
-		if width > maxWidth || used == 0 {
+		switch {
+		case r.short:
+			return errShort
+		case width > maxWidth || used == 0:
 			return fmt.Errorf("line %d has width %d and words %b", i, width, used)
 		}
 		l.width[i] = width

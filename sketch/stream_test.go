@@ -3,8 +3,12 @@ package sketch
 import (
 	"fmt"
 	"math/rand/v2"
+	"strconv"
 	"strings"
+	"sync"
 	"testing"
+
+	"github.com/zeebo/xxh3"
 )
 
 // update is one step of a stream.
@@ -90,8 +94,8 @@ func streams() []stream {
 		{"long then short", lengths(func(i, n int) int { return 256 - 250*i/n })},
 		{"short then long", lengths(func(i, n int) int { return 6 + 250*i/n })},
 		{"any length", lengths(func(i, n int) int { return 6 + i*7919%251 })},
-		{"one set", crowded(func(hash uint64) bool { return hash&0xff == 7 })},
-		{"one set and tag", crowded(func(hash uint64) bool { return hash&7 == 5 && tagOf(hash)&0xff == 0x5a })},
+		{"one set", crowded(keysOfOneSet)},
+		{"one set and tag", crowded(keysOfOneTag)},
 	}
 }
 
@@ -108,22 +112,37 @@ func lengths(length func(i, n int) int) func(*rand.Rand, int) []update {
 	}
 }
 
-// crowded makes keys that share what the hash is used for.
-func crowded(want func(hash uint64) bool) func(*rand.Rand, int) []update {
+// crowded makes a stream of few keys, which share what the hash is used for.
+func crowded(keys func() []string) func(*rand.Rand, int) []update {
 	return func(r *rand.Rand, n int) []update {
-		var keys []string
-		for id := uint64(0); len(keys) < 300; id++ {
-			if key := keyOf(id); want(Hash(key)) {
-				keys = append(keys, key)
-			}
-		}
-		z := zipf(r, 1.1, uint64(len(keys)))
+		z := zipf(r, 1.1, uint64(len(keys())))
 		updates := make([]update, n)
 		for i := range updates {
-			updates[i] = update{keys[z()], 1}
+			updates[i] = update{keys()[z()], 1}
 		}
 		return updates
 	}
+}
+
+// keysOfOneSet are of the same set until there are more than 1,024 sets.
+var keysOfOneSet = sync.OnceValue(func() []string {
+	return keysWith(300, func(hash uint64) bool { return hash&0x3ff == 7 })
+})
+
+// keysOfOneTag are of the same set, until there are more than 8, and can't be told apart without comparing them.
+var keysOfOneTag = sync.OnceValue(func() []string {
+	return keysWith(30, func(hash uint64) bool { return hash&7 == 5 && tagOf(hash) == 0x5a5a })
+})
+
+func keysWith(n int, want func(hash uint64) bool) []string {
+	keys, buf := make([]string, 0, n), make([]byte, 0, 16)
+	for id := uint64(0); len(keys) < n; id++ {
+		buf = strconv.AppendUint(buf[:0], id, 36)
+		if want(xxh3.Hash(buf)) {
+			keys = append(keys, string(buf))
+		}
+	}
+	return keys
 }
 
 // newSummary returns a summary or ends the test.
