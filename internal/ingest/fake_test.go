@@ -89,7 +89,7 @@ func testConfig() *config.Config {
 	}
 }
 
-func newTestIngester(t testing.TB, cfg *config.Config) (*Ingester, *fakeLog) {
+func newTestIngester(t *testing.T, cfg *config.Config) (*Ingester, *fakeLog) {
 	t.Helper()
 	log := &fakeLog{}
 	in, err := New(cfg, log, func() time.Time { return received }, Observer{})
