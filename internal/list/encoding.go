@@ -34,13 +34,7 @@ func encodingOf(name string) encoding {
 
 // String returns the coding's name in HTTP headers, "" for identity.
 func (e encoding) String() string {
-	switch e {
-	case gzipped:
-		return "gzip"
-	case zstded:
-		return "zstd"
-	}
-	return ""
+	return [encodings]string{gzipped: "gzip", zstded: "zstd"}[e]
 }
 
 // compressor makes compressed bodies. Any number of goroutines may use it at once.
