@@ -33,7 +33,7 @@ func (s *Summary) double() {
 	s.sets = s.sets[:2*n]
 	clear(s.sets[n:])
 	if s.high != nil {
-		s.high = append(s.high, make([]high, n)...)
+		s.high = append(make([]high, 0, 2*n), s.high...)[:2*n]
 	}
 	for index := range n {
 		s.split(index, index+n)

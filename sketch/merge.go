@@ -1,9 +1,6 @@
 package sketch
 
-import (
-	"errors"
-	"slices"
-)
+import "errors"
 
 // Merge adds what other has counted, so that s is a summary of both streams. Both must have the same Config. Two exact
 // summaries stay exact if their keys fit. It takes as much memory again while it works, and leaves other as it is.
@@ -36,12 +33,19 @@ func (s *Summary) addEntries(exact *Summary) {
 
 func (s *Summary) clone() *Summary {
 	c := *s
-	c.sets = slices.Clone(s.sets)
-	c.high = slices.Clone(s.high)
-	c.keys.bytes = slices.Clone(s.keys.bytes)
-	c.light.lines = slices.Clone(s.light.lines)
-	c.light.width = slices.Clone(s.light.width)
+	c.sets = clone(s.sets)
+	c.high = clone(s.high)
+	c.keys.bytes = clone(s.keys.bytes)
+	c.light = light{lines: clone(s.light.lines), width: clone(s.light.width)}
 	return &c
+}
+
+// clone is slices.Clone without spare capacity, which would count as memory taken.
+func clone[T any](s []T) []T {
+	if s == nil {
+		return nil
+	}
+	return append(make([]T, 0, len(s)), s...)
 }
 
 // mergeFull merges set by set. With different numbers of sets, several sets of the larger summary make one.
@@ -104,8 +108,8 @@ func (s *Summary) largestFloor(index, n int) uint64 {
 
 // sumLight adds the cells of two light parts of equal size.
 func sumLight(a, b *light) light {
-	sum := light{lines: slices.Clone(a.lines), width: slices.Clone(a.width)}
-	other := light{lines: slices.Clone(b.lines), width: slices.Clone(b.width)}
+	sum := light{lines: clone(a.lines), width: clone(a.width)}
+	other := light{lines: clone(b.lines), width: clone(b.width)}
 	for i := range sum.lines {
 		for sum.width[i] < other.width[i] {
 			sum.widen(i)

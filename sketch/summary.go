@@ -12,8 +12,8 @@ const (
 
 // Config says how large a [Summary] can become.
 type Config struct {
-	// Memory is the most bytes that the arrays of a Summary take, MinMemory to MaxMemory. Values above 2^32-1 (which need
-	// 64 bits) add 72 bytes for each 128 of the sets, at most Memory*9/32.
+	// Memory is the most bytes that the arrays of a Summary take, MinMemory to MaxMemory. Once a value passes 2^32-1, the
+	// upper halves of all values take up to a quarter more.
 	Memory int
 }
 
