@@ -8,72 +8,131 @@ import (
 	"crest"
 )
 
-// recentIDs remembers event ids for at least the horizon, as far as its memory goes. Ids are kept as 64-bit hashes in two
-// generations: the younger takes new ids, and becomes the older one after a horizon. A set of eight is one cache line.
+// recentIDs remembers event ids for at least the horizon, as far as its memory goes. Ids are kept as 63-bit hashes in
+// one table with linear probing, so knowing an id mostly takes one access to memory. The lowest bit tells which of two
+// generations an id belongs to. A generation lasts a horizon, and when the next begins, the one before the last is
+// forgotten.
 //
-// When a set is full and the memory spent, the oldest id of the set is forgotten. That can only let a duplicate through,
-// which the recount finds; it never drops a new event.
+// When the memory is spent, the next generation begins early. That can only let a duplicate through, which the recount
+// finds; it never drops a new event.
 type recentIDs struct {
-	horizon  time.Duration
-	maxSets  int // of one generation, a power of two
-	young    generation
-	old      generation
-	turn     crest.Millis // when the next generation begins
-	forgot   bool         // an id was forgotten too early since takeForgot
-	disabled bool
+	horizon    time.Duration
+	maxSlots   int      // a power of two; 0 remembers nothing
+	slots      []uint64 // 0 is free
+	used       int
+	generation uint64       // 0 or 1
+	turn       crest.Millis // when the next generation begins
+	forgot     bool         // ids were forgotten too early since takeForgot
 }
 
-const (
-	idsPerSet   = 8
-	recentStart = 64 // sets at first
-)
-
-type generation struct {
-	sets [][idsPerSet]uint64 // 0 is free; the newest of a set first
-}
+const recentStart = 1 << 9 // slots at first
 
 func newRecentIDs(horizon time.Duration, memory int) *recentIDs {
-	sets := memory / 2 / (idsPerSet * 8)
-	if sets < 1 || horizon <= 0 {
-		return &recentIDs{disabled: true}
+	slots := memory / 8
+	if slots < recentStart || horizon <= 0 {
+		return &recentIDs{}
 	}
-	return &recentIDs{horizon: horizon, maxSets: 1 << (bits.Len(uint(sets)) - 1)}
+	return &recentIDs{horizon: horizon, maxSlots: 1 << (bits.Len(uint(slots)) - 1), slots: make([]uint64, recentStart)}
 }
 
 // seen reports whether the id was seen before, and remembers it. Received times must not go back.
 func (r *recentIDs) seen(id crest.EventID, received crest.Millis) bool {
-	if r.disabled {
+	if r.maxSlots == 0 {
 		return false
 	}
 	if received >= r.turn {
 		r.advance(received)
 	}
-	h := (binary.LittleEndian.Uint64(id[:8]) ^ bits.RotateLeft64(binary.LittleEndian.Uint64(id[8:]), 32)) * 0x9e3779b97f4a7c15
-	h ^= h >> 29
-	if h == 0 {
-		h = 1
-	}
-	if r.young.has(h) {
+	h := hashOf(id)
+	slot := r.find(h)
+	if r.slots[slot] != 0 {
 		return true
 	}
-	if r.old.has(h) {
-		return true
+	if r.used >= len(r.slots)/4*3 {
+		r.makeRoom()
+		slot = r.find(h)
 	}
-	if !r.young.insert(h, r.maxSets) {
-		r.forgot = true
-	}
+	r.slots[slot] = h | r.generation
+	r.used++
 	return false
+}
+
+// hashOf folds an id into bits of which the lowest is 0 and another is not.
+func hashOf(id crest.EventID) uint64 {
+	high, low := bits.Mul64(binary.LittleEndian.Uint64(id[:8])^0x9e3779b97f4a7c15, binary.LittleEndian.Uint64(id[8:])^0xc2b2ae3d27d4eb4f)
+	return (high^low)&^1 | 2
+}
+
+func (r *recentIDs) home(h uint64) int { return int(h>>2) & (len(r.slots) - 1) }
+
+// find returns the slot of a hash, or the free one where it belongs.
+func (r *recentIDs) find(h uint64) int {
+	mask := len(r.slots) - 1
+	slot := r.home(h)
+	for x := r.slots[slot]; x != 0 && x&^1 != h; x = r.slots[slot] {
+		slot = (slot + 1) & mask
+	}
+	return slot
+}
+
+// makeRoom doubles the table, or, when the memory is spent, forgets the older ids.
+func (r *recentIDs) makeRoom() {
+	if len(r.slots) == r.maxSlots {
+		for full := r.used; r.used == full; {
+			r.nextGeneration()
+		}
+		r.forgot = true
+		return
+	}
+	old := r.slots
+	r.slots = make([]uint64, 2*len(old))
+	for _, x := range old {
+		if x != 0 {
+			r.slots[r.find(x&^1)] = x
+		}
+	}
 }
 
 // advance begins a new generation, at multiples of the horizon so that a replay of the log does the same.
 func (r *recentIDs) advance(received crest.Millis) {
 	start := received.Floor(r.horizon)
-	r.old, r.young = r.young, r.old
-	r.young.reset()
+	r.nextGeneration()
 	if start > r.turn { // nothing came for a whole horizon
-		r.old.reset()
+		r.nextGeneration()
 	}
 	r.turn = start.Add(r.horizon)
+}
+
+// nextGeneration forgets the older generation and begins another in its place. What closes up behind a forgotten id has
+// to be looked at again, so the walk begins after a free slot and stays where it removed something.
+func (r *recentIDs) nextGeneration() {
+	r.generation ^= 1
+	mask := len(r.slots) - 1
+	start := 0
+	for r.slots[start] != 0 {
+		start++
+	}
+	for n := 1; n <= mask; {
+		slot := (start + n) & mask
+		if x := r.slots[slot]; x != 0 && x&1 == r.generation {
+			r.remove(slot)
+			continue
+		}
+		n++
+	}
+}
+
+// remove frees a slot and closes up the ids behind it, so that probing never meets a gap.
+func (r *recentIDs) remove(slot int) {
+	mask := len(r.slots) - 1
+	for next := (slot + 1) & mask; r.slots[next] != 0; next = (next + 1) & mask {
+		if home := r.home(r.slots[next]); (next-home)&mask >= (next-slot)&mask {
+			r.slots[slot] = r.slots[next]
+			slot = next
+		}
+	}
+	r.slots[slot] = 0
+	r.used--
 }
 
 // takeForgot reports whether ids were forgotten too early since it was last asked.
@@ -81,61 +140,4 @@ func (r *recentIDs) takeForgot() bool {
 	f := r.forgot
 	r.forgot = false
 	return f
-}
-
-func (g *generation) reset() { clear(g.sets) }
-
-func (g *generation) has(h uint64) bool {
-	if len(g.sets) == 0 {
-		return false
-	}
-	set := &g.sets[h&uint64(len(g.sets)-1)]
-	for _, x := range set {
-		if x == h {
-			return true
-		}
-	}
-	return false
-}
-
-// insert remembers the id, and reports whether that cost no other one.
-func (g *generation) insert(h uint64, maxSets int) bool {
-	if len(g.sets) == 0 {
-		g.sets = make([][idsPerSet]uint64, min(recentStart, maxSets))
-	}
-	set := &g.sets[h&uint64(len(g.sets)-1)]
-	for set[idsPerSet-1] != 0 {
-		if len(g.sets) == maxSets {
-			copy(set[1:], set[:idsPerSet-1])
-			set[0] = h
-			return false
-		}
-		g.grow()
-		set = &g.sets[h&uint64(len(g.sets)-1)]
-	}
-	copy(set[1:], set[:idsPerSet-1])
-	set[0] = h
-	return true
-}
-
-// grow doubles the sets. Each splits in two, so the order inside a set stays.
-func (g *generation) grow() {
-	n := len(g.sets)
-	sets := make([][idsPerSet]uint64, 2*n)
-	for i := range g.sets {
-		var low, high int
-		for _, h := range g.sets[i] {
-			if h == 0 {
-				break
-			}
-			if h&uint64(n) == 0 {
-				sets[i][low] = h
-				low++
-			} else {
-				sets[i+n][high] = h
-				high++
-			}
-		}
-	}
-	g.sets = sets
 }

@@ -60,8 +60,8 @@ func TestIDsForgottenTooEarlyAreReportedAndNeverDropNewOnes(t *testing.T) {
 	if !r.takeForgot() || r.takeForgot() {
 		t.Fatal("must say once that ids were forgotten")
 	}
-	if got := len(r.young.sets) * 64; got > 32<<10 {
-		t.Fatalf("one generation takes %d bytes", got)
+	if got := len(r.slots) * 8; got > 64<<10 {
+		t.Fatalf("the ids take %d bytes", got)
 	}
 	if !r.seen(idOf(99_999), now) {
 		t.Fatal("the newest id must be known")
@@ -77,6 +77,17 @@ func TestSilenceForgetsBothGenerations(t *testing.T) {
 	}
 	if r.seen(idOf(1), now.Add(10*time.Minute)) {
 		t.Fatal("must be forgotten after ten minutes")
+	}
+}
+
+func TestIDsUseMostOfTheirMemory(t *testing.T) {
+	const memory = 8 << 20
+	r := newRecentIDs(time.Minute, memory)
+	for n := range uint64(memory / 8 * 7 / 10) {
+		r.seen(idOf(n), 1_700_000_000_000)
+	}
+	if r.takeForgot() {
+		t.Fatal("ids were forgotten with 3 places of 10 still free")
 	}
 }
 
