@@ -19,7 +19,7 @@ type commit struct {
 	err     error
 }
 
-// keepBytes is how large a buffer may be to be kept however little was in it.
+// keepBytes is how large a buffer may be to be kept however little is written.
 const keepBytes = 4 << 20
 
 func newCommit(buf []byte) *commit { return &commit{buf: buf[:0], done: make(chan struct{})} }
@@ -103,8 +103,9 @@ func (l *Log) finish(c *commit, err error) {
 		l.last().end += eventlog.Offset(len(c.buf))
 	}
 	l.writing = nil
-	// Keep the buffer for the queue after the next, unless it grew in a peak that is over.
-	if cap(c.buf) <= max(keepBytes, 4*len(c.buf)) {
+	// The buffer is for the queue after the next, unless it grew in a peak that is over.
+	l.usual = max(len(c.buf), l.usual-l.usual/1024)
+	if cap(c.buf) <= max(keepBytes, 4*l.usual) {
 		l.spare = c.buf
 	}
 	l.wakeReaders()

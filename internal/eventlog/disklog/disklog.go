@@ -34,6 +34,7 @@ type Log struct {
 	queue    *commit       // what the next write takes
 	writing  *commit       // what is being written; nil when nothing is
 	spare    []byte        // for the queue after the next
+	usual    int           // bytes of a large commit of late
 	failing  bool          // the last write failed
 	changed  chan struct{} // closed when readers can get more; nil while none waits
 	closed   bool

@@ -254,6 +254,20 @@ func TestNewerVersionIsRefused(t *testing.T) {
 	}
 }
 
+// What an ended process wrote may not be on disk yet, so nobody may read it before it is.
+func TestOpenSyncsWhatItFinds(t *testing.T) {
+	dir := t.TempDir()
+	l := reopen(t, Config{Dir: dir})
+	add(t, l, "x")
+	l.Close()
+	broken := errors.New("disk is on fire")
+	if _, err := open(Config{Dir: dir}, gated{before: func() error { return broken }}); !errors.Is(err, broken) {
+		t.Fatalf("error %v", err)
+	}
+	l = reopen(t, Config{Dir: dir}) // the first attempt has given up the lock
+	l.Close()
+}
+
 // A crash while a segment is begun leaves its file without a whole header. Where it would have begun the one before it
 // ends, whatever a failed write has left there.
 func TestUnfinishedSegment(t *testing.T) {

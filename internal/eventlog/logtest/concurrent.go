@@ -66,6 +66,15 @@ func (s suite) watermark(t *testing.T) {
 	wg.Wait()
 }
 
+// A batch that is not the last must not promise what holds for the end of the log.
+func (s suite) watermarkBehind(t *testing.T) {
+	log := s.open(t, Options{Now: steadily()})
+	n := fill(t, log)
+	if got := len(readAll(t, newReader(t, log, 0))); got != n {
+		t.Fatalf("%d records, want %d", got, n)
+	}
+}
+
 func (s suite) many(t *testing.T) {
 	dir := t.TempDir()
 	log := s.openDir(t, dir, Options{Now: steadily()})

@@ -14,7 +14,7 @@ type Harness struct {
 	// Open opens the log kept in a directory, which is empty or was used by a log that has been closed. The suite closes
 	// the log.
 	Open func(t *testing.T, dir string, o Options) eventlog.Log
-	// Trim makes the log forget at least its oldest record and keep at least its newest. Before it the suite appends 1 MiB
+	// Trim makes the log forget at least its oldest record and keep at least its newest. Before it the suite appends 4 MiB
 	// and more, in small pieces.
 	Trim func(t *testing.T, log eventlog.Log)
 }
@@ -51,6 +51,7 @@ func Run(t *testing.T, h Harness) {
 	t.Run("ReadEndsWithItsContext", s.readContext)
 	t.Run("IdleWatermark", s.idleWatermark)
 	t.Run("WatermarkIsAPromise", s.watermark)
+	t.Run("WatermarkBehindTheEnd", s.watermarkBehind)
 	t.Run("ManyAppendersAndReaders", s.many)
 	t.Run("CloseEndsEverything", s.close)
 	t.Run("CloseKeepsWhatIsQueued", s.closeKeeps)

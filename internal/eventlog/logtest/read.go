@@ -66,13 +66,15 @@ func (s suite) outside(t *testing.T) {
 	expect(t, readAll(t, r), "y")
 }
 
-// fill appends more than 1 MiB.
+// fill appends more than 4 MiB, and returns how many records that is.
 func fill(t *testing.T, log eventlog.Log) int {
 	t.Helper()
-	const n = 80
-	payload := strings.Repeat("x", 16<<10)
-	for range n {
-		add(t, log, payload)
+	const n = 280
+	payload := one(strings.Repeat("x", 16<<10))
+	for i := range n {
+		if _, err := log.Append(t.Context(), payload, i%8 == 7); err != nil {
+			t.Fatal(err)
+		}
 	}
 	return n
 }

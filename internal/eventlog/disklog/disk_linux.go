@@ -16,3 +16,9 @@ func syncData(f *os.File) error {
 		}
 	}
 }
+
+// reserve gives n bytes of the disk to the file from a position on, without making it longer. Where the file system
+// can't, syncs are slower, and nothing else.
+func reserve(f *os.File, from, n int64) {
+	_ = unix.Fallocate(int(f.Fd()), unix.FALLOC_FL_KEEP_SIZE, from, n)
+}
