@@ -16,7 +16,7 @@ import (
 
 // listPrinter prints lists in one format, one after the other.
 type listPrinter struct {
-	print  func(rank.List) error
+	list   func(rank.List) error
 	finish func(rank.Stats) error
 }
 
@@ -35,7 +35,7 @@ func newListPrinter(format string, out io.Writer, many bool) (*listPrinter, erro
 			return nil, err
 		}
 		return &listPrinter{
-			print:  func(l rank.List) error { return printCSV(w, l, many) },
+			list:   func(l rank.List) error { return printCSV(w, l, many) },
 			finish: func(rank.Stats) error { w.Flush(); return w.Error() },
 		}, nil
 	case "json":
@@ -46,7 +46,7 @@ func newListPrinter(format string, out io.Writer, many bool) (*listPrinter, erro
 		}
 		var only rank.List
 		return &listPrinter{
-			print: func(l rank.List) error { only = l; return nil },
+			list: func(l rank.List) error { only = l; return nil },
 			finish: func(stats rank.Stats) error {
 				document := listDocument(only)
 				document.Lines, document.Refused = &stats.Lines, &stats.Refused

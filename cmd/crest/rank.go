@@ -74,7 +74,7 @@ func (c *rankCmd) Run(ctx context.Context, s *streams) error {
 	var last rank.List
 	stats, err := rank.Run(ctx, inputs, settings, rank.Observer{Progress: progress.rank}, func(l rank.List) error {
 		last = l
-		return printer.print(l)
+		return printer.list(l)
 	})
 	progress.clear()
 	if err != nil {
@@ -105,8 +105,9 @@ func asUsage(err error) error {
 	switch crest.CodeOf(err) {
 	case crest.CodeInvalidK, crest.CodeInvalidParameter, crest.CodeOutOfRange, crest.CodeMissingField:
 		return usageError{err}
+	default:
+		return err
 	}
-	return err
 }
 
 func (c *rankCmd) settings() (rank.Config, error) {

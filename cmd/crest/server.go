@@ -71,20 +71,13 @@ func get(ctx context.Context, url, etag string, into any) (http.Header, error) {
 	return response.Header, nil
 }
 
-// serverError turns an error's JSON into an error, with the values that would have been right.
+// serverError turns an error's JSON into an error.
 func serverError(status string, body []byte) error {
 	var answer struct {
-		Error *struct {
-			crest.Error
-			Valid []string `json:"valid"`
-		} `json:"error"`
+		Error *crest.Error `json:"error"`
 	}
 	if json.Unmarshal(body, &answer) != nil || answer.Error == nil {
 		return fmt.Errorf("the server answered %s", status)
 	}
-	err := fmt.Errorf("the server answered %s: %w", status, &answer.Error.Error)
-	if len(answer.Error.Valid) > 0 {
-		err = fmt.Errorf("%w; valid are %s", err, strings.Join(answer.Error.Valid, ", "))
-	}
-	return err
+	return fmt.Errorf("the server answered %s: %w", status, answer.Error)
 }

@@ -154,6 +154,8 @@ func decodeEvent(t *testing.T, message []byte) decoded {
 			_, _, k := protowire.ConsumeTag(v[n+m:])
 			value, _ := protowire.ConsumeBytes(v[n+m+k:])
 			e.Dimensions[string(name)] = string(value)
+		default:
+			t.Fatalf("field %d", number)
 		}
 	}
 	return e

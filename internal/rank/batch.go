@@ -2,6 +2,7 @@ package rank
 
 import (
 	"errors"
+	"slices"
 	"sync/atomic"
 	"unicode/utf8"
 	"unsafe"
@@ -196,7 +197,7 @@ func (p *parsing) event(b *batch) (e event, keep bool, err error) {
 	if err := checkItem(item); err != nil {
 		return e, false, err
 	}
-	e.item = unsafe.String(unsafe.SliceData(item), len(item)) // the batch's bytes stay until the event is counted
+	e.item = unsafe.String(unsafe.SliceData(item), len(item)) //nolint:gosec // the batch's bytes stay as they are until the event is counted
 	e.hash = sketch.Hash(e.item)
 	return e, true, nil
 }
@@ -206,12 +207,7 @@ func (f *filter) holds(p *rows.Parser) bool {
 	if value == nil {
 		return false
 	}
-	for _, v := range f.values {
-		if string(value) == v {
-			return true
-		}
-	}
-	return false
+	return slices.Contains(f.values, string(value))
 }
 
 // times reads the event's moments and says whether the list as of At wants it.

@@ -85,7 +85,7 @@ func (m *moving) listUntil(now crest.Millis) error {
 // list makes the list as of next. A window without events gets none.
 func (m *moving) list() (empty bool, err error) {
 	for len(m.ahead) > 0 && m.ahead[0].time < m.next {
-		e := heap.Pop(&m.ahead).(event) //nolint:errcheck // the heap holds nothing else
+		e := heap.Pop(&m.ahead).(event)
 		m.ring.Add(e.time, e.hash, e.item, e.weight)
 	}
 	report := m.ring.Top(0, m.config.K, m.next)
@@ -123,7 +123,7 @@ func (a ahead) Less(i, j int) bool { return a[i].time < a[j].time }
 func (a ahead) Swap(i, j int)      { a[i], a[j] = a[j], a[i] }
 
 // Push appends an event; use heap.Push.
-func (a *ahead) Push(e any) { *a = append(*a, e.(event)) } //nolint:errcheck // the heap holds nothing else
+func (a *ahead) Push(e any) { *a = append(*a, e.(event)) }
 
 // Pop takes the last event off; use heap.Pop.
 func (a *ahead) Pop() any {

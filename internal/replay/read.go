@@ -8,6 +8,7 @@ import (
 	"fmt"
 	"io"
 	"path/filepath"
+	"slices"
 	"time"
 
 	"crest"
@@ -89,12 +90,7 @@ func newSource(in *rows.Input, c *Config, start time.Time) (*source, error) {
 }
 
 func (s *source) hasTime() bool {
-	for _, column := range s.layout.times {
-		if s.reader.Has(column) {
-			return true
-		}
-	}
-	return false
+	return slices.ContainsFunc(s.layout.times, s.reader.Has)
 }
 
 // next moves to the next record. It returns io.EOF behind the last.
@@ -163,7 +159,7 @@ func (s *source) event() (d dated, err error) {
 
 // makeID writes the id in a UUID's form, in which it takes the least room.
 func (s *source) makeID(line int64) string {
-	sum := sha256.Sum256(binary.BigEndian.AppendUint64(s.idSeed[:len(s.idSeed):len(s.idSeed)], uint64(line)))
+	sum := sha256.Sum256(binary.BigEndian.AppendUint64(slices.Clip(s.idSeed), uint64(line)))
 	h := hex.EncodeToString(sum[:16])
 	return h[:8] + "-" + h[8:12] + "-" + h[12:16] + "-" + h[16:20] + "-" + h[20:]
 }

@@ -74,7 +74,7 @@ func (s *sorter) next() (d dated, ok bool, err error) {
 	if err := s.fill(); err != nil || len(s.held) == 0 {
 		return d, false, err
 	}
-	d = heap.Pop(&s.held).(dated) //nolint:errcheck // the heap holds nothing else
+	d = heap.Pop(&s.held).(dated)
 	if d.arrived < s.last {
 		s.stats.Disorder++
 	}
@@ -97,7 +97,7 @@ func (h datedHeap) Less(i, j int) bool {
 func (h datedHeap) Swap(i, j int) { h[i], h[j] = h[j], h[i] }
 
 // Push appends an event; use heap.Push.
-func (h *datedHeap) Push(d any) { *h = append(*h, d.(dated)) } //nolint:errcheck // the heap holds nothing else
+func (h *datedHeap) Push(d any) { *h = append(*h, d.(dated)) }
 
 // Pop takes the last event off; use heap.Pop.
 func (h *datedHeap) Pop() any {

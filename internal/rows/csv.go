@@ -118,7 +118,7 @@ func unquote(field, scratch []byte) (content, grown []byte) {
 
 // cutField takes the first field off a record, with its quotes.
 func cutField(record []byte, delimiter byte) (field, rest []byte, more bool, err error) {
-	end := 0
+	var end int
 	if len(record) > 0 && record[0] == '"' {
 		closing := closingQuote(record, 1)
 		if closing < 0 {

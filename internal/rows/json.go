@@ -2,6 +2,7 @@ package rows
 
 import (
 	"bytes"
+	"encoding/binary"
 	"unicode/utf16"
 	"unicode/utf8"
 
@@ -47,7 +48,7 @@ func (p *Parser) json() bool {
 func (p *Parser) jsonField(s *jsonScanner, key []byte) {
 	kind, value := s.value(0)
 	for i, name := range p.layout.names {
-		if string(key) != name {
+		if len(key) != len(name) || string(key) != name {
 			continue
 		}
 		switch kind {
@@ -209,7 +210,8 @@ func oddBackslashes(raw []byte) bool {
 
 // checkText reports whether a string has no raw control characters and no unknown escapes.
 func (s *jsonScanner) checkText(raw []byte) bool {
-	for i := 0; i < len(raw); i++ {
+	i := plainText(raw)
+	for ; i < len(raw); i++ {
 		if raw[i] < ' ' {
 			return false
 		}
@@ -229,6 +231,23 @@ func (s *jsonScanner) checkText(raw []byte) bool {
 		}
 	}
 	return true
+}
+
+// plainText returns how many bytes at the start of raw surely are neither control characters nor backslashes. It looks
+// at eight bytes at once: subtracting from each sets its top bit if it was smaller.
+func plainText(raw []byte) int {
+	const ones, tops = 0x0101010101010101, 0x8080808080808080
+	i := 0
+	for ; i+8 <= len(raw); i += 8 {
+		word := binary.LittleEndian.Uint64(raw[i:])
+		controls := (word - ' '*ones) &^ word
+		other := word ^ '\\'*ones
+		backslashes := (other - ones) &^ other
+		if (controls|backslashes)&tops != 0 {
+			break
+		}
+	}
+	return i
 }
 
 // value reads any value. For a string it returns what is between the quotes, for a scalar its text.

@@ -31,7 +31,10 @@ func (p *Parser) Load(b *Block) {
 // Next moves to the next record, if there is one. Blank lines of NDJSON, CSV and TSV are passed over.
 func (p *Parser) Next() bool {
 	p.err = nil
-	if p.block.tooLong && len(p.data) > 0 {
+	if len(p.data) == 0 {
+		return false
+	}
+	if p.block.tooLong {
 		p.line, p.data = p.next, nil
 		p.err = crest.Errorf(crest.CodeTooLong, "", "is longer than %d bytes", MaxRecord)
 		return true

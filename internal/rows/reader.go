@@ -84,6 +84,14 @@ func (r *Reader) readHeader(format Format, start []byte, columns []Column) error
 	if format == TSV {
 		delimiter = '\t'
 	}
+	for len(start) > 0 && (start[0] == '\n' || bytes.HasPrefix(start, []byte("\r\n"))) {
+		blank := bytes.IndexByte(start, '\n') + 1
+		if _, err := r.from.Discard(blank); err != nil {
+			return fmt.Errorf("read %s: %w", r.in.Name, err)
+		}
+		start = start[blank:]
+		r.line++
+	}
 	if len(start) == 0 { // an empty file has no columns, and no records that would miss them
 		r.layout = &layout{format: format, delimiter: delimiter, at: slices.Repeat([]int{-1}, len(columns))}
 		return nil

@@ -4,7 +4,6 @@ import (
 	"math"
 	"strconv"
 	"time"
-	"unsafe"
 
 	"crest"
 )
@@ -16,7 +15,7 @@ func ParseTime(text []byte) (crest.Millis, error) {
 	if n, ok := ParseUint(text); ok {
 		return numberTime(n), nil
 	}
-	s := unsafe.String(unsafe.SliceData(text), len(text)) // not kept
+	s := string(text)
 	if len(text) > 0 && (text[0] == '-' || text[0] >= '0' && text[0] <= '9') {
 		if f, err := strconv.ParseFloat(s, 64); err == nil && math.Abs(f) < 1e11 {
 			return crest.Millis(math.Floor(f * 1000)), nil
