@@ -6,12 +6,14 @@ import (
 	"fmt"
 	"hash/crc32"
 	"os"
+	"strings"
 
 	"github.com/zeebo/xxh3"
 
 	"crest"
 	"crest/internal/eventlog"
 	"crest/internal/shard"
+	"crest/window"
 )
 
 // fileMagic begins and ends a checkpoint file; its last character is the version.
@@ -36,10 +38,20 @@ type checkpointIndex struct {
 	blobs     map[blobKey]blobRef
 }
 
-// layoutFingerprint identifies the settings that saved buckets depend on.
+// layoutFingerprint identifies the settings that saved buckets depend on. It spells out each, so that a setting which
+// comes later doesn't make older checkpoints unreadable.
 func layoutFingerprint(l *shard.Layout) []byte {
-	described := fmt.Sprintf("%v|%v|%v|%v|%d|%d", l.Types, l.Dimensions, l.Rings, l.NarrowRings, l.SpellMemory, l.Shards)
-	return binary.LittleEndian.AppendUint64(nil, xxh3.HashString(described))
+	var d strings.Builder
+	fmt.Fprintf(&d, "shards=%d dimensions=%q spell=%d", l.Shards, l.Dimensions, l.SpellMemory)
+	for _, t := range l.Types {
+		fmt.Fprintf(&d, " type=%q narrow=%v spell=%v", t.Name, t.Narrow, t.Spell)
+	}
+	for _, rings := range [][]window.Config{l.Rings, l.NarrowRings} {
+		for _, r := range rings {
+			fmt.Fprintf(&d, " width=%s buckets=%d windows=%v memory=%d", r.Width, r.Buckets, r.Windows, r.Memory)
+		}
+	}
+	return binary.LittleEndian.AppendUint64(nil, xxh3.HashString(d.String()))
 }
 
 // encodeIndex describes the counting state whose buckets are in blobs.
