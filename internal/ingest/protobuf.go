@@ -14,7 +14,7 @@ func (b *batch) decodeProtobuf(body []byte) *crest.Error {
 		return emptyBody()
 	}
 	for rest := body; len(rest) > 0; {
-		number, kind, n := protowire.ConsumeTag(rest)
+		number, kind, n := consumeTag(rest)
 		if n < 0 {
 			return brokenBatch(body, rest)
 		}
@@ -50,7 +50,7 @@ func brokenBatch(body, rest []byte) *crest.Error {
 func (b *batch) parseMessage(message []byte) *crest.Error {
 	f := &b.fields
 	for rest := message; len(rest) > 0; {
-		number, kind, n := protowire.ConsumeTag(rest)
+		number, kind, n := consumeTag(rest)
 		if n < 0 {
 			return brokenEvent(message, rest)
 		}
@@ -128,7 +128,7 @@ func (b *batch) readBytes(number protowire.Number, value []byte) *crest.Error {
 func (b *batch) readDimensionMessage(entry []byte) *crest.Error {
 	var name, text string
 	for rest := entry; len(rest) > 0; {
-		number, kind, n := protowire.ConsumeTag(rest)
+		number, kind, n := consumeTag(rest)
 		if n < 0 {
 			return brokenDimension()
 		}
@@ -160,4 +160,12 @@ func (b *batch) readDimensionMessage(entry []byte) *crest.Error {
 
 func brokenDimension() *crest.Error {
 	return crest.Errorf(crest.CodeMalformed, "dimensions", "an entry is broken or cut off")
+}
+
+// consumeTag is [protowire.ConsumeTag], quicker for the tags of one byte that all known fields have. b isn't empty.
+func consumeTag(b []byte) (protowire.Number, protowire.Type, int) {
+	if c := b[0]; 8 <= c && c < 0x80 {
+		return protowire.Number(c >> 3), protowire.Type(c & 7), 1
+	}
+	return protowire.ConsumeTag(b)
 }
