@@ -176,8 +176,7 @@ func drawList(out io.Writer, l crest.List, columns int, now time.Time) error {
 	fmt.Fprintf(&b, "\n%s in all, %s on other items\n", grouped(l.Total), grouped(l.Other))
 	if len(l.Top) == 0 {
 		fmt.Fprintf(&b, "\n%s\n", shortReason(l.Short))
-		_, err := io.WriteString(out, b.String())
-		return err
+		return writeCut(out, b.String(), columns)
 	}
 	width := len("count")
 	for _, e := range l.Top {
@@ -189,11 +188,20 @@ func drawList(out io.Writer, l crest.List, columns int, now time.Time) error {
 		if e.Title != "" && e.Title != e.ID {
 			name = printable(e.Title) + "  (" + name + ")"
 		}
-		line := fmt.Sprintf("%4d  %-4s  %*s  %*s  ", e.Rank, movement(e), width, grouped(e.Count), width, grouped(e.Error))
-		b.WriteString(line + cut(name, columns-utf8.RuneCountInString(line)) + "\n")
+		fmt.Fprintf(&b, "%4d  %-4s  %*s  %*s  %s\n", e.Rank, movement(e), width, grouped(e.Count), width, grouped(e.Error), name)
 	}
-	_, err := io.WriteString(out, b.String())
-	return err
+	return writeCut(out, b.String(), columns)
+}
+
+// writeCut writes text with lines of so many characters at most, if that is positive.
+func writeCut(out io.Writer, text string, columns int) error {
+	for line := range strings.Lines(text) {
+		line = cut(strings.TrimSuffix(line, "\n"), columns) + "\n"
+		if _, err := io.WriteString(out, line); err != nil {
+			return err
+		}
+	}
+	return nil
 }
 
 func shortReason(s crest.Short) string {

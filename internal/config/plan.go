@@ -176,11 +176,11 @@ func (c *Config) planDedup(p *Plan) {
 	p.Dedup.AtPeak, p.Dedup.AtAverage = kept(p.Peak), kept(p.Average)
 }
 
-// idsOfGeneration is how many ids half of the memory holds, in a power of two of sets of eight.
+// idsOfGeneration is how many ids one of two generations can have, that share a table of a power of two of places, three
+// quarters of them used.
 func idsOfGeneration(memory Bytes) float64 {
-	const set = 8
-	sets := uint64(max(1, memory/2/(set*idBytes)))
-	return set * float64(uint64(1)<<(bits.Len64(sets)-1))
+	places := uint64(max(1, memory/idBytes))
+	return float64(uint64(1)<<(bits.Len64(places)-1)) * 3 / 4 / 2
 }
 
 func (c *Config) planDisk(p *Plan, t Traffic) {
