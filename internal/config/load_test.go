@@ -1,8 +1,10 @@
 package config
 
 import (
+	"cmp"
 	"os"
 	"path/filepath"
+	"reflect"
 	"strings"
 	"testing"
 	"time"
@@ -150,4 +152,51 @@ func FuzzLoad(f *testing.F) {
 			t.Error("Load returned a configuration that is not valid")
 		}
 	})
+}
+
+// TestEveryFieldIsDocumented looks for every YAML name in docs/configuration.md.
+func TestEveryFieldIsDocumented(t *testing.T) {
+	page, err := os.ReadFile("../../docs/configuration.md")
+	if err != nil {
+		t.Fatal(err)
+	}
+	var names func(prefix string, of reflect.Type) []string
+	names = func(prefix string, of reflect.Type) (all []string) {
+		for i := range of.NumField() {
+			f := of.Field(i)
+			name := prefix + cmp.Or(f.Tag.Get("yaml"), strings.ToLower(f.Name))
+			switch {
+			case f.Type.Kind() == reflect.Struct:
+				all = append(all, names(name+".", f.Type)...)
+			case f.Type.Kind() == reflect.Slice && f.Type.Elem().Kind() == reflect.Struct:
+				all = append(all, names(name+"[].", f.Type.Elem())...)
+			default:
+				all = append(all, name)
+			}
+		}
+		return all
+	}
+	all := names("", reflect.TypeFor[Config]())
+	if len(all) < 30 {
+		t.Fatalf("found %d fields only", len(all))
+	}
+	for _, name := range all {
+		if !strings.Contains(string(page), "| `"+name+"` |") {
+			t.Errorf("docs/configuration.md says nothing of %s", name)
+		}
+	}
+}
+
+// TestExampleOfThePageIsValid loads the YAML of docs/configuration.md.
+func TestExampleOfThePageIsValid(t *testing.T) {
+	page, err := os.ReadFile("../../docs/configuration.md")
+	if err != nil {
+		t.Fatal(err)
+	}
+	_, rest, _ := strings.Cut(string(page), "```yaml\n")
+	example, _, _ := strings.Cut(rest, "```")
+	c, err := Load(write(t, example), "")
+	if err != nil || len(c.Windows) != 3 || c.Counting.DedupMemory != GiB {
+		t.Errorf("%+v, %v", c, err)
+	}
 }
