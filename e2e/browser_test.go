@@ -26,6 +26,7 @@ var (
 func TestMain(m *testing.M) {
 	code := m.Run()
 	stopBrowser()
+	removeBinary()
 	os.Exit(code)
 }
 

@@ -26,7 +26,8 @@ type fake struct {
 	maxAge   int // seconds
 	status   int // when not 0, every read is answered with it
 	code     crest.Code
-	cut      bool // connections are dropped unanswered
+	cut      bool   // connections are dropped unanswered
+	instead  string // when not empty, what every read is answered with
 	answered map[string]int
 	queries  []url.Values
 }
@@ -136,7 +137,8 @@ func (f *fake) all(w http.ResponseWriter, r *http.Request) {
 			"sizes": f.sizes, "entries": len(l.Top), "stale": l.Stale,
 		})
 	}
-	body, err := json.Marshal(map[string]any{"lists": entries})
+	windows := []map[string]any{{"name": "1m", "refresh_seconds": 10}, {"name": "1h", "refresh_seconds": 60}}
+	body, err := json.Marshal(map[string]any{"lists": entries, "windows": windows})
 	if err != nil {
 		panic(err)
 	}
@@ -166,6 +168,9 @@ func (f *fake) refused(w http.ResponseWriter) bool {
 	switch {
 	case f.cut:
 		panic(http.ErrAbortHandler)
+	case f.instead != "":
+		_, _ = w.Write([]byte(f.instead))
+		return true
 	case f.status != 0:
 		w.WriteHeader(f.status)
 		_ = json.NewEncoder(w).Encode(map[string]any{"error": crest.Errorf(f.code, "", "no list has been built yet")})

@@ -32,7 +32,7 @@ func TestListIsShownWithItsErrors(t *testing.T) {
 	if got, want := b.text(".move .hush"), "up 2|down 1|down 1|unchanged|new on the list|down 1|up 2|down 2|up 5|down 2"; got != want {
 		t.Errorf("movement is read out as %q, want %q", got, want)
 	}
-	b.says(".id", "dQw4w9WgXcQ|kJQP7kiw5Fk")
+	b.says(".id", "dQw4w9WgXcQ|n3Tq8LrW_0c")
 	b.says("#fact-list", "Ranks 1–7 are certain")
 	b.says("#fact-list", "14,812,406")
 	b.says("#fact-list", "26% on this list")

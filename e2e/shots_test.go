@@ -69,6 +69,15 @@ func TestPictures(t *testing.T) {
 			})
 		}
 	}
+	t.Run("readme", func(t *testing.T) {
+		f := newFake(t, shelf()...)
+		b := open(t, f.URL, look{width: 1200, height: 944, scale: 2})
+		b.says(".title", "Storm front")
+		b.shoot("page", false)
+		b = open(t, f.URL, look{width: 390, height: 844, scale: 2, dark: true})
+		b.says(".title", "Storm front")
+		b.shoot("page-phone", false)
+	})
 	t.Run("offline", func(t *testing.T) {
 		f := newFake(t, shelf()...)
 		b := open(t, f.URL, phone)

@@ -31,7 +31,14 @@ func TestEmptyAndShortLists(t *testing.T) {
 	warming := none
 	warming.Short = crest.ShortWarmingUp
 	f.put(warming)
-	b.says("#quiet-title", "Warming up")
+	b.says("#quiet-text", "Counting has only just begun, and nothing has been counted yet.")
+
+	unmade := warming // what the server says of a window before its first list
+	unmade.Version = ""
+	f.put(unmade)
+	b.says("#quiet-text", "Counting has begun. The first list is ready within a minute.")
+	b.shows("#updated", "No list yet")
+	b.until(`facts.hidden`)
 
 	rising := hashtags()
 	rising.Type, rising.Board, rising.Short = "video", "video", crest.ShortWarmingUp
@@ -69,7 +76,14 @@ func TestUnreachableServerKeepsTheLastList(t *testing.T) {
 	b.says(".title", "Storm front")
 	f.change(func() { f.cut, f.status, f.code = false, 503, crest.CodeShuttingDown })
 	b.says("#notice", "Crest has no answer right now.")
-	f.change(func() { f.status = 0 })
+	// A proxy in between may answer in its own way.
+	for _, instead := range []string{"<html>Please log in</html>", "{}", "null", `{"top":[]}`} {
+		f.change(func() { f.status, f.instead = 0, "" })
+		b.until(`document.getElementById("notice").hidden`)
+		f.change(func() { f.instead = instead })
+		b.says("#notice", "Crest has no answer right now. This is the last list")
+	}
+	f.change(func() { f.instead = "" })
 	b.until(`document.getElementById("notice").hidden && pulse.dataset.state === "live"`)
 }
 

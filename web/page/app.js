@@ -4,7 +4,7 @@ import { get, topURL, Unavailable } from "./api.js";
 import { showChoice } from "./choice.js";
 import { facts, showFacts } from "./facts.js";
 import { showRows, showSkeleton } from "./rows.js";
-import { notice, quiet, tail } from "./state.js";
+import { notice, quiet, tail, unmade } from "./state.js";
 import { Catalogue, fromAddress, narrowing, toAddress } from "./view.js";
 import { ago, capital, clock, figure, windowWords } from "./words.js";
 
@@ -20,7 +20,7 @@ const dom = Object.fromEntries([
 ].map((id) => [id, at(id)]));
 
 let view = fromAddress(location.search);
-let catalogue = new Catalogue([]);
+let catalogue = new Catalogue({ lists: [] });
 let catalogueAt = -Infinity;
 let list = null; // of this view, or null while there is none
 let problem = null; // why the last request brought no list
@@ -44,16 +44,17 @@ async function ask() {
     const answer = await get(url, mine.signal);
     await Promise.race([catalogueKnown, new Promise((done) => setTimeout(done, CATALOGUE_GRACE))]);
     if (mine.signal.aborted) return;
+    if (!isList(answer.body)) throw new Unavailable(200, { message: "not a list" });
     ({ wait, skew } = answer);
     failures = 0;
     problem = null;
     accept(answer.body);
   } catch (err) {
     if (mine.signal.aborted) return;
-    if (!(err instanceof Unavailable)) throw err;
+    if (!(err instanceof Unavailable)) reportError(err); // and go on: a page that stops asking helps nobody
     failures++;
     wait = Math.min(60_000, 1000 * 2 ** Math.min(failures, 6)) * (0.8 + 0.4 * Math.random());
-    problem = { status: err.status, code: err.code, message: err.message, offline: navigator.onLine === false };
+    problem = { status: err.status ?? 200, code: err.code, message: err.message, offline: navigator.onLine === false };
     if (err.status === 404 || err.status === 400) list = null;
     render();
   }
@@ -61,6 +62,9 @@ async function ask() {
   nextAt = performance.now() + wait;
   schedule();
 }
+
+/** Whether a body is a list, and not what a proxy says in its place. */
+const isList = (b) => typeof b.board === "string" && Array.isArray(b.top) && typeof b.as_of === "string";
 
 function schedule() {
   clearTimeout(timer);
@@ -73,7 +77,7 @@ async function refreshCatalogue() {
   try {
     const { body } = await get("/v1/lists");
     if (!Array.isArray(body.lists)) return;
-    catalogue = new Catalogue(body.lists);
+    catalogue = new Catalogue(body);
     catalogueAt = performance.now();
     renderChoices();
   } catch (err) {
@@ -194,8 +198,8 @@ function newSelector() {
 }
 
 function renderFacts() {
-  dom.facts.hidden = list === null;
-  if (!list) return;
+  dom.facts.hidden = list === null || unmade(list);
+  if (dom.facts.hidden) return;
   showFacts(dom["fact-list"], facts(list, serverNow()));
   dom.key.hidden = list.max_overcount === 0;
   dom.source.href = topURL(view);
@@ -211,7 +215,7 @@ function renderTexts() {
   document.title = named ? `${named}, ${words.tab} \u00B7 Crest` : "Crest";
 
   setNotice(notice(list, problem, retryIn(), now));
-  const q = quiet(list, problem, retryIn());
+  const q = quiet(list, problem, retryIn(), catalogue.refresh(view.window));
   dom.quiet.hidden = q === null;
   if (q) {
     dom["quiet-title"].textContent = q.title;
@@ -234,10 +238,11 @@ function setNotice(n) {
 }
 
 function renderPulse(now) {
-  const state = problem ? "off" : !list ? "waiting" : list.stale ? "stale" : "live";
-  dom.pulse.dataset.state = state;
-  if (!list) {
-    dom.updated.textContent = !problem ? "Connecting" : problem.status === 0 ? "No connection" : "No list";
+  const made = list !== null && !unmade(list);
+  dom.pulse.dataset.state = problem ? "off" : !made ? "waiting" : list.stale ? "stale" : "live";
+  if (!made) {
+    dom.updated.textContent = list ? "No list yet" : !problem ? "Connecting" : problem.status === 0 ? "No connection" : "No list";
+    dom.updated.removeAttribute("title");
     dom.updated.removeAttribute("datetime");
     return;
   }

@@ -34,13 +34,22 @@ function reach(problem) {
   return problem.status === 0 ? "Crest can't be reached." : "Crest has no answer right now.";
 }
 
-/** What stands in place of rows: {title, text, button?}, or null when there are rows. */
-export function quiet(list, problem, retryIn) {
+/** Whether the list is only a stand-in: the first one of its window has yet to be made. */
+export const unmade = (list) => list.version === "";
+
+/**
+ * What stands in place of rows: {title, text, button?}, or null when there are rows. every is how many seconds pass
+ * from one list of the window to the next.
+ */
+export function quiet(list, problem, retryIn, every) {
   if (list) {
     if (list.top.length > 0) return null;
     const { phrase } = windowWords(list.window);
+    if (unmade(list)) {
+      return { title: "Warming up", text: `Counting has begun. The first list is ready ${within(every)}.` };
+    }
     if (list.short === "warming_up") {
-      return { title: "Warming up", text: "Counting has just begun. The first entries appear within moments." };
+      return { title: "Warming up", text: "Counting has only just begun, and nothing has been counted yet." };
     }
     return {
       title: "Still water",
@@ -54,6 +63,11 @@ export function quiet(list, problem, retryIn) {
   }
   const title = problem.offline ? "You are offline" : problem.status === 0 ? "Crest can't be reached" : "No answer right now";
   return { title, text: `The list appears as soon as there is an answer. ${again(retryIn)}`, button: "Try now" };
+}
+
+function within(seconds) {
+  if (!(seconds > 0)) return "within moments";
+  return seconds === 60 ? "within a minute" : seconds < 120 ? `within ${seconds} s` : `within ${Math.ceil(seconds / 60)} minutes`;
 }
 
 /** The line below the rows. */

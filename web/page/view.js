@@ -34,9 +34,12 @@ export function narrowing(board) {
 /** What there is to choose from, by the server's account of its lists. */
 export class Catalogue {
   #lists;
+  #refresh;
 
-  constructor(lists) {
-    this.#lists = lists;
+  /** body is the answer to GET /v1/lists. */
+  constructor(body) {
+    this.#lists = body.lists;
+    this.#refresh = new Map((body.windows ?? []).map((w) => [w.name, w.refresh_seconds]));
   }
 
   get types() {
@@ -45,6 +48,11 @@ export class Catalogue {
 
   windows(type) {
     return [...new Set(this.#lists.filter((l) => l.type === type).map((l) => l.window))];
+  }
+
+  /** How many seconds pass from one list of a window to the next; undefined when nobody says. */
+  refresh(window) {
+    return this.#refresh.get(window);
   }
 
   /** Dimension names, each with its values in order. */
