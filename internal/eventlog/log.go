@@ -38,9 +38,13 @@ type Record struct {
 
 // Batch is a run of consecutive records.
 type Batch struct {
-	Records   []Record     // may be empty; valid as long as the payloads are
-	Next      Offset       // where reading goes on
-	Watermark crest.Millis // no record after Next is stamped earlier, so all before this moment has been read
+	Records []Record // may be empty; valid as long as the payloads are
+	Next    Offset   // where reading goes on
+
+	// No record after Next is stamped earlier, so all that came before this moment has been read. The promise holds for
+	// as long as the log is open: where the clock is set back between closing and opening, what comes then may be stamped
+	// earlier than an idle reader's last watermark, though never earlier than the last record.
+	Watermark crest.Millis
 }
 
 // Log is an append-only sequence of records, each belonging to a partition. All methods may be called concurrently.
