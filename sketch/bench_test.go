@@ -107,6 +107,51 @@ func BenchmarkAddGrouped(b *testing.B) {
 	report()
 }
 
+// fullSummary returns a summary of a shard after many updates.
+func fullSummary(b *testing.B, memory int) *Summary {
+	b.Helper()
+	s, next, buf := newSummary(b, memory), zipf(randomOf(1), zipfSkew, zipfIDs), make([]byte, 0, 11)
+	for range 300_000 {
+		s.Add(string(benchKey(buf[:0], next())), 1)
+	}
+	return s
+}
+
+func BenchmarkTop(b *testing.B) {
+	s := fullSummary(b, largeSize)
+	for b.Loop() {
+		s.Top(1000)
+	}
+}
+
+func BenchmarkAppendBinary(b *testing.B) {
+	s, buf := fullSummary(b, shardSize), []byte(nil)
+	for b.Loop() {
+		buf, _ = s.AppendBinary(buf[:0])
+	}
+	b.SetBytes(int64(len(buf)))
+	b.ReportMetric(float64(len(buf)), "bytes")
+}
+
+func BenchmarkUnmarshalBinary(b *testing.B) {
+	state := encode(b, fullSummary(b, shardSize))
+	b.SetBytes(int64(len(state)))
+	for b.Loop() {
+		if err := new(Summary).UnmarshalBinary(state); err != nil {
+			b.Fatal(err)
+		}
+	}
+}
+
+func BenchmarkMerge(b *testing.B) {
+	s, other := fullSummary(b, shardSize), fullSummary(b, shardSize)
+	for b.Loop() {
+		if err := s.clone().Merge(other); err != nil {
+			b.Fatal(err)
+		}
+	}
+}
+
 // BenchmarkError measures how wrong the reported top 1,000 is after 20 million updates. Run it with -benchtime 1x.
 func BenchmarkError(b *testing.B) {
 	for _, name := range []string{"plain", "late", "late+spam"} {

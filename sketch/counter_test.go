@@ -77,7 +77,7 @@ func checkCounter(t *testing.T, name string, c Counter, truth map[string]uint64)
 			t.Errorf("%s: %q is listed as %+v, but estimated as %+v", name, e.Key, e, got)
 		}
 	}
-	for _, k := range []int{-1, 0, 1, 10} {
+	for _, k := range []int{-1, 0, 1, 10, 63, 100, 1000} {
 		if got := c.Top(k); !slices.Equal(got, top[:max(0, min(k, len(top)))]) {
 			t.Errorf("%s: Top(%d) is not the front of the whole list", name, k)
 		}
@@ -129,8 +129,14 @@ func TestConfigIsChecked(t *testing.T) {
 		}
 	}
 	for _, c := range []CountMinConfig{
-		{}, {Epsilon: 1, Delta: 0.1}, {Epsilon: 0.1, Delta: 1}, {Epsilon: -0.1, Delta: 0.1}, {Epsilon: math.NaN(), Delta: 0.1},
-		{Epsilon: 1e-12, Delta: 0.1}, {Epsilon: 0.1, Delta: 0.1, List: -1}, {Epsilon: 0.1, Delta: 0.1, List: MaxEntries + 1},
+		{},
+		{Epsilon: 1, Delta: 0.1},
+		{Epsilon: 0.1, Delta: 1},
+		{Epsilon: -0.1, Delta: 0.1},
+		{Epsilon: math.NaN(), Delta: 0.1},
+		{Epsilon: 1e-12, Delta: 0.1},
+		{Epsilon: 0.1, Delta: 0.1, List: -1},
+		{Epsilon: 0.1, Delta: 0.1, List: MaxEntries + 1},
 	} {
 		if _, err := NewCountMin(c); err == nil {
 			t.Errorf("%+v is accepted", c)

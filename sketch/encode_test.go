@@ -12,11 +12,11 @@ import (
 	"testing"
 )
 
-func encode(t testing.TB, s *Summary) []byte {
-	t.Helper()
+func encode(tb testing.TB, s *Summary) []byte {
+	tb.Helper()
 	data, err := s.AppendBinary(nil)
 	if err != nil {
-		t.Fatal(err)
+		tb.Fatal(err)
 	}
 	return data
 }

@@ -2,6 +2,7 @@ package sketch
 
 import (
 	"iter"
+	"slices"
 	"strings"
 )
 
@@ -40,12 +41,22 @@ func (s *Summary) Top(k int) []Entry {
 	if k <= 0 {
 		return nil
 	}
-	entries := make([]Entry, 0, s.len)
-	for e := range s.All() {
-		entries = append(entries, e)
+	k = min(k, s.len)
+	best, least := make([]Entry, 0, 2*k), uint64(0)
+	for index := range s.sets {
+		for i := range int(s.sets[index].n) {
+			if s.count(index, i) < least {
+				continue
+			}
+			if best = append(best, s.entry(index, i)); len(best) == 2*k {
+				sortEntries(best)
+				best = best[:k]
+				least = best[k-1].Count
+			}
+		}
 	}
-	sortEntries(entries)
-	top := append([]Entry(nil), entries[:min(k, len(entries))]...)
+	sortEntries(best)
+	top := slices.Clone(best[:k])
 	for i := range top {
 		top[i].Key = strings.Clone(top[i].Key)
 	}

@@ -2,7 +2,6 @@ package sketch_test
 
 import (
 	"fmt"
-	"log"
 
 	"crest/sketch"
 )
@@ -10,7 +9,8 @@ import (
 func Example() {
 	s, err := sketch.New(sketch.Config{Memory: 64 << 10})
 	if err != nil {
-		log.Fatal(err)
+		fmt.Println(err)
+		return
 	}
 	for _, tag := range []string{"go", "zig", "go", "rust", "go", "zig"} {
 		s.Add(tag, 1)
@@ -29,7 +29,8 @@ func Example() {
 func ExampleSummary_Estimate() {
 	s, err := sketch.New(sketch.Config{Memory: sketch.MinMemory})
 	if err != nil {
-		log.Fatal(err)
+		fmt.Println(err)
+		return
 	}
 	for i := range 100_000 {
 		s.Add(fmt.Sprint("one-off ", i), 1)
@@ -52,17 +53,20 @@ func ExampleSummary_Merge() {
 	config := sketch.Config{Memory: 64 << 10}
 	morning, err := sketch.New(config)
 	if err != nil {
-		log.Fatal(err)
+		fmt.Println(err)
+		return
 	}
 	evening, err := sketch.New(config)
 	if err != nil {
-		log.Fatal(err)
+		fmt.Println(err)
+		return
 	}
 	morning.Add("news", 30)
 	evening.Add("news", 12)
 	evening.Add("film", 25)
 	if err := morning.Merge(evening); err != nil {
-		log.Fatal(err)
+		fmt.Println(err)
+		return
 	}
 	for _, e := range morning.Top(10) {
 		fmt.Println(e.Key, e.Count)
@@ -76,16 +80,19 @@ func ExampleSummary_Merge() {
 func ExampleSummary_AppendBinary() {
 	s, err := sketch.New(sketch.Config{Memory: 64 << 10})
 	if err != nil {
-		log.Fatal(err)
+		fmt.Println(err)
+		return
 	}
 	s.Add("go", 3)
 	state, err := s.AppendBinary(nil)
 	if err != nil {
-		log.Fatal(err)
+		fmt.Println(err)
+		return
 	}
 	var restored sketch.Summary
 	if err := restored.UnmarshalBinary(state); err != nil {
-		log.Fatal(err)
+		fmt.Println(err)
+		return
 	}
 	restored.Add("go", 1)
 	fmt.Println(restored.Estimate("go").Count)
@@ -96,7 +103,8 @@ func ExampleNewCountMin() {
 	// At most 0.1 % of the stream too high, with a probability of 99 %.
 	s, err := sketch.NewCountMin(sketch.CountMinConfig{Epsilon: 0.001, Delta: 0.01, Conservative: true, List: 10})
 	if err != nil {
-		log.Fatal(err)
+		fmt.Println(err)
+		return
 	}
 	s.Add("go", 2)
 	s.Add("zig", 1)

@@ -22,7 +22,7 @@ func (k *keys) put(key string) uint32 {
 
 // key returns entry i's key without copying it: the bytes change when the entry goes.
 func (s *Summary) key(t *set, i int) string {
-	return unsafe.String(&s.keys.bytes[t.ref[i]], int(t.size[i])+1)
+	return unsafe.String(&s.keys.bytes[t.ref[i]], int(t.size[i])+1) //nolint:gosec // the slot holds the whole key
 }
 
 // keyLimit returns how many bytes live slots may take beside n sets. An eighth of the arena is kept free, so that

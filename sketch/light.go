@@ -21,24 +21,29 @@ func remix(hash uint64) uint64 { return (hash ^ hash>>32) * 0x9e37_79b9_7f4a_7c1
 
 func (l *light) line(mix uint64) int { return int((mix >> 32) * uint64(len(l.lines)) >> 32) }
 
-// cell returns where the cell of quarter q is: the word of the line, and the shift within it.
-func cell(mix uint64, q, width uint) (word, shift uint) {
-	at := uint(mix>>(10+5*q)) & 31 >> width << width
-	return (2*q + at>>4) & (lineWords - 1), at & 15 * 4
+// cells are the places of a key's cells in its line, in units of 4 bits.
+type cells [4]uint64
+
+// cellsOf returns where the cells of a key are in a line of that width: one in each quarter of 32 units.
+func cellsOf(mix uint64, width uint) cells {
+	mask := uint64(31) >> (width & 3) << (width & 3) // wider cells don't use the lowest bits
+	return cells{mix >> 10 & mask, 32 | mix>>15&mask, 64 | mix>>20&mask, 96 | mix>>25&mask}
 }
 
-func largest(width uint) uint64 { return 1<<(4<<width) - 1 }
+// largest returns the largest value of cells of that width.
+func largest(width uint) uint64 { return 1<<(4<<(width&3)) - 1 }
 
 // bound returns the most that a key can have by its cells; all ones when they are all infinite.
 func (l *light) bound(mix uint64) uint64 {
 	i := l.line(mix)
 	line, width := &l.lines[i], uint(l.width[i])
-	top := largest(width)
-	least := top
-	for q := range uint(4) {
-		word, shift := cell(mix, q, width)
-		least = min(least, line[word]>>shift&top)
-	}
+	at, top := cellsOf(mix, width), largest(width)
+	least := min(
+		line[at[0]>>4&7]>>(at[0]&15*4)&top,
+		line[at[1]>>4&7]>>(at[1]&15*4)&top,
+		line[at[2]>>4&7]>>(at[2]&15*4)&top,
+		line[at[3]>>4&7]>>(at[3]&15*4)&top,
+	)
 	if least == infinite {
 		return 1<<64 - 1
 	}
@@ -54,10 +59,10 @@ func (l *light) raise(mix, v uint64) {
 	}
 	line, width := &l.lines[i], uint(l.width[i])
 	top := largest(width)
-	for q := range uint(4) {
-		word, shift := cell(mix, q, width)
-		if line[word]>>shift&top < v {
-			line[word] = line[word]&^(top<<shift) | v<<shift
+	for _, at := range cellsOf(mix, width) {
+		word, shift := &line[at>>4&7], at&15*4
+		if *word>>shift&top < v {
+			*word = *word&^(top<<shift) | v<<shift
 		}
 	}
 }

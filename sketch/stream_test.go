@@ -93,7 +93,7 @@ func streams() []stream {
 		}},
 		{"long then short", lengths(func(i, n int) int { return 256 - 250*i/n })},
 		{"short then long", lengths(func(i, n int) int { return 6 + 250*i/n })},
-		{"any length", lengths(func(i, n int) int { return 6 + i*7919%251 })},
+		{"any length", lengths(func(i, _ int) int { return 6 + i*7919%251 })},
 		{"one set", crowded(keysOfOneSet)},
 		{"one set and tag", crowded(keysOfOneTag)},
 	}
@@ -146,11 +146,11 @@ func keysWith(n int, want func(hash uint64) bool) []string {
 }
 
 // newSummary returns a summary or ends the test.
-func newSummary(t testing.TB, memory int) *Summary {
-	t.Helper()
+func newSummary(tb testing.TB, memory int) *Summary {
+	tb.Helper()
 	s, err := New(Config{Memory: memory})
 	if err != nil {
-		t.Fatal(err)
+		tb.Fatal(err)
 	}
 	return s
 }
