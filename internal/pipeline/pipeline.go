@@ -40,7 +40,6 @@ type Observer struct {
 	Checkpointed func(bytes, files int, took time.Duration, err error)
 	Restored     func(watermark crest.Millis, took time.Duration) // the counting state of an earlier run
 	Skipped      func(err error)                                  // records that can't be counted
-	Boards       func(narrowed int)                               // how many narrowed boards there are
 }
 
 // Pipeline counts what is in the log and publishes lists of it.
