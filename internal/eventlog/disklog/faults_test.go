@@ -61,13 +61,17 @@ func (f *frail) Create(path string) (file, error) {
 	if err := f.operation(); err != nil {
 		return nil, err
 	}
-	inner, err := disk{}.Create(path)
+	inner, err := os.Create(path)
 	return &frailFile{inner, f, path}, err
 }
 
 func (f *frail) Open(path string) (file, int64, error) {
-	inner, size, err := disk{}.Open(path)
-	return &frailFile{inner, f, path}, size, err
+	inner, err := os.OpenFile(path, os.O_RDWR, 0)
+	if err != nil {
+		return nil, 0, err
+	}
+	info, err := inner.Stat()
+	return &frailFile{inner, f, path}, info.Size(), err
 }
 
 func (f *frail) Remove(path string) error {

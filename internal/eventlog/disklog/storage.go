@@ -63,8 +63,8 @@ func (disk) SyncDir(dir string) error {
 	return nil
 }
 
-// reserveBytes is how much of the disk is reserved at once for what will be appended. A sync that need not allocate took
-// a third to a half less time.
+// reserveBytes is how much of the disk is reserved at once for what will be appended: a sync that need not allocate is
+// quicker (docs/decisions/002-disk-log.md has figures).
 const reserveBytes = 16 << 20
 
 type diskFile struct {
