@@ -319,7 +319,7 @@ func TestEveryOperationFails(t *testing.T) {
 			t.Run(fmt.Sprintf("%d/%d", f, failAt), func(t *testing.T) {
 				r := rand.New(rand.NewPCG(seed, uint64(failAt)))
 				dir := filepath.Join(t.TempDir(), "log")
-				st := newFrail(r, failAt, f)
+				st := newFrail(rand.New(rand.NewPCG(seed, uint64(1000+failAt))), failAt, f)
 				o := live(t, dir, r, st)
 				if f == powerLoss {
 					st.lose(dir)
