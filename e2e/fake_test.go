@@ -138,7 +138,11 @@ func (f *fake) all(w http.ResponseWriter, r *http.Request) {
 		})
 	}
 	windows := []map[string]any{{"name": "1m", "refresh_seconds": 10}, {"name": "1h", "refresh_seconds": 60}}
-	body, err := json.Marshal(map[string]any{"lists": entries, "windows": windows})
+	types := []map[string]any{
+		{"name": "video", "boards": [][]string{}},
+		{"name": "article", "boards": [][]string{{"category"}, {"region"}, {"category", "region"}}},
+	}
+	body, err := json.Marshal(map[string]any{"lists": entries, "windows": windows, "types": types})
 	if err != nil {
 		panic(err)
 	}

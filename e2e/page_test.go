@@ -154,6 +154,18 @@ func TestNarrowedBoards(t *testing.T) {
 	b.says(".title", "Only on board 0")
 }
 
+func TestBoardsThatComeIntoBeingAreOffered(t *testing.T) {
+	all := articles()
+	f := newFake(t, all[0])
+	b := open(t, f.URL, desktop)
+	b.says(".title", "Only on board 0")
+	b.until(`narrow.hidden`)
+	for _, l := range all[1:] {
+		f.put(l)
+	}
+	b.until(`document.querySelectorAll("select").length === 2`)
+}
+
 func TestNewVersionIsPolledAndRowsMove(t *testing.T) {
 	f := newFake(t, videos())
 	b := open(t, f.URL, desktop)

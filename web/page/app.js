@@ -9,6 +9,7 @@ import { Catalogue, fromAddress, narrowing, toAddress } from "./view.js";
 import { ago, capital, clock, figure, windowWords } from "./words.js";
 
 const CATALOGUE_EVERY = 30_000;
+const CATALOGUE_SOON = 3_000; // while something of it is still missing
 const CATALOGUE_GRACE = 400; // a list waits no longer for the choices around it
 const SKELETON_AFTER = 150;
 const REMEMBERED = 32;
@@ -72,8 +73,8 @@ function schedule() {
 }
 
 async function refreshCatalogue() {
-  const known = catalogue.types.includes(view.type) || (view.type === "" && catalogue.types.length > 0);
-  if (known && performance.now() - catalogueAt < CATALOGUE_EVERY) return;
+  const every = catalogue.complete(view.type) ? CATALOGUE_EVERY : CATALOGUE_SOON;
+  if (performance.now() - catalogueAt < every) return;
   try {
     const { body } = await get("/v1/lists");
     if (!Array.isArray(body.lists)) return;

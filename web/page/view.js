@@ -35,11 +35,13 @@ export function narrowing(board) {
 export class Catalogue {
   #lists;
   #refresh;
+  #declared;
 
   /** body is the answer to GET /v1/lists. */
   constructor(body) {
     this.#lists = body.lists;
     this.#refresh = new Map((body.windows ?? []).map((w) => [w.name, w.refresh_seconds]));
+    this.#declared = new Map((body.types ?? []).map((t) => [t.name, new Set((t.boards ?? []).flat())]));
   }
 
   get types() {
@@ -66,6 +68,12 @@ export class Catalogue {
       }
     }
     return [...found].map(([name, values]) => [name, [...values].sort()]);
+  }
+
+  /** Whether there is anything to choose for a type, and a board for each of its dimensions. */
+  complete(type) {
+    const there = new Set(this.dimensions(type).map(([name]) => name));
+    return this.types.includes(type) && [...(this.#declared.get(type) ?? [])].every((name) => there.has(name));
   }
 
   has(type, narrow) {
