@@ -3,7 +3,6 @@ package pipeline
 import (
 	"fmt"
 
-	"crest"
 	"crest/internal/eventlog"
 )
 
@@ -84,20 +83,25 @@ func (p *Pipeline) aggregate(records []eventlog.Record) error {
 	return nil
 }
 
+// aggregate takes in the partition's records, a few dozen events at a time.
 func (part *partition) aggregate() {
-	var ev crest.Event
 	for _, r := range part.records {
-		if err := part.decoder.Reset(r.Payload); err != nil {
-			part.skipped = fmt.Errorf("partition %d, received %s: %w", r.Partition, r.Received.Time(), err)
-			continue
-		}
-		for part.decoder.Next(&ev) {
-			if typ := part.decoder.Type(); typ >= 0 {
-				part.aggregator.Add(&ev, typ, r.Received)
-				part.events++
+		err := part.decoder.Reset(r.Payload)
+		for n := 0; err == nil; n = 0 {
+			for n < len(part.some) && part.decoder.Next(&part.some[n].Event) {
+				if typ := part.decoder.Type(); typ >= 0 {
+					part.some[n].Type = typ
+					n++
+				}
 			}
+			if n == 0 {
+				err = part.decoder.Err()
+				break
+			}
+			part.aggregator.Add(part.some[:n], r.Received)
+			part.events += n
 		}
-		if err := part.decoder.Err(); err != nil {
+		if err != nil {
 			part.skipped = fmt.Errorf("partition %d, received %s: %w", r.Partition, r.Received.Time(), err)
 		}
 	}

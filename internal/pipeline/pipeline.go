@@ -73,6 +73,7 @@ type partition struct {
 	aggregator *shard.Aggregator
 	decoder    *eventlog.Decoder
 	records    []eventlog.Record
+	some       [64]shard.Event // decoded, not yet summed
 	events     int
 	skipped    error
 }

@@ -80,8 +80,23 @@ func NewAggregator(layout *Layout, boards *Boards) *Aggregator {
 // it comes again.
 func (a *Aggregator) Remember(id crest.EventID, received crest.Millis) { a.recent.seen(id, received) }
 
-// Add takes in an event of the type of that number, received at a moment that never goes back. It copies what it keeps.
-func (a *Aggregator) Add(ev *crest.Event, typ int, received crest.Millis) {
+// Event is an event with the number of its type in the layout.
+type Event struct {
+	crest.Event
+	Type int
+}
+
+// Add takes in events that were received at a moment which never goes back. It copies what it keeps. A few dozen at a
+// time are best: the table of ids is far larger than any cache, and all of its places that the events need are asked of
+// the memory at once.
+func (a *Aggregator) Add(events []Event, received crest.Millis) {
+	a.recent.fetch(events)
+	for i := range events {
+		a.addEvent(&events[i].Event, events[i].Type, received)
+	}
+}
+
+func (a *Aggregator) addEvent(ev *crest.Event, typ int, received crest.Millis) {
 	t := a.layout.grain(min(ev.Time, received))
 	a.eventOn = a.boardsOf(a.eventOn[:0], ev, typ)
 	if !ev.Generated && a.recent.seen(ev.ID, received) {

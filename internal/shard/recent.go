@@ -23,6 +23,7 @@ type recentIDs struct {
 	generation uint64       // 0 or 1
 	turn       crest.Millis // when the next generation begins
 	forgot     bool         // ids were forgotten too early since takeForgot
+	touched    uint64       // what fetch read; kept so that reading is not for nothing
 }
 
 const recentStart = 1 << 9 // slots at first
@@ -55,6 +56,19 @@ func (r *recentIDs) seen(id crest.EventID, received crest.Millis) bool {
 	r.slots[slot] = h | r.generation
 	r.used++
 	return false
+}
+
+// fetch reads the places of ids that are about to be looked for, which brings them into the cache. The reads don't wait
+// for each other, as those of one search after another would.
+func (r *recentIDs) fetch(events []Event) {
+	if r.maxSlots == 0 {
+		return
+	}
+	touched := uint64(0)
+	for i := range events {
+		touched |= r.slots[r.home(hashOf(events[i].ID))]
+	}
+	r.touched = touched
 }
 
 // hashOf folds an id into bits of which the lowest is 0 and another is not.
