@@ -20,6 +20,23 @@ for module in $MODULES; do
 done
 cd "$root" || exit 1
 
+# Every package has a rule of its own, or its parent's, for what it may import.
+has_import_rule() {
+	local path=$1
+	while [[ "$path" != . ]]; do
+		grep -qF "\"**/$path/**.go\"" .golangci.yml && return
+		path=$(dirname "$path")
+	done
+	return 1
+}
+for package in $(go list ./...); do
+	path=${package#crest}
+	if [[ -n "$path" ]] && ! has_import_rule "${path#/}"; then
+		echo "lint: .golangci.yml has no import rule (depguard) for $package" >&2
+		failed=1
+	fi
+done
+
 # Generated code: only what git tracks counts, and changes that were there before don't.
 if git rev-parse --git-dir >/dev/null 2>&1; then
 	before=$(git diff | cksum)
