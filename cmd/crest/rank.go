@@ -33,7 +33,7 @@ type rankCmd struct {
 
 	K         int          `short:"k" default:"10" help:"Entries of a list."`
 	Normalize string       `enum:"none,hashtag" default:"none" help:"Count the spellings of a hashtag as one: none or hashtag."`
-	Memory    config.Bytes `default:"64MiB" help:"Most memory for counting. More of it makes errors smaller; 64MiB counts about a million items exactly."`
+	Memory    config.Bytes `default:"64MiB" help:"Most memory for counting. More of it makes errors smaller."`
 	Format    string       `enum:"table,json,csv" default:"table" help:"table, json or csv."`
 	JSON      bool         `name:"json" help:"Short for --format json."`
 	Quiet     bool         `short:"q" help:"Say nothing on standard error unless something is wrong."`

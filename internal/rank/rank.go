@@ -21,9 +21,12 @@ import (
 const (
 	MaxK      = 1_000_000
 	MinMemory = sketch.MinMemory
-	MaxMemory = sketch.MaxMemory
+	MaxMemory = mostShards * sketch.MaxMemory
 	MaxWeight = 1<<32 - 1 // one line
 )
+
+// mostShards is into how many hash ranges the memory is divided at most.
+const mostShards = 64
 
 // Condition is a value that a column must have. Conditions on one column are alternatives; those on several must all hold.
 type Condition struct {
@@ -93,11 +96,11 @@ func (c *Config) validateEvery() error {
 // ring is the row of buckets that moves over the events: as wide as a step and the window's length allow.
 func (c *Config) ring() window.Config {
 	if c.Window == 0 {
-		return window.Config{Buckets: 1, Windows: []int{1}, Memory: c.Memory}
+		return window.Config{Buckets: 1, Windows: []int{1}, Memory: min(c.Memory, sketch.MaxMemory)}
 	}
 	width := gcd(c.Window, c.Every)
 	n := int(c.Window / width)
-	return window.Config{Width: width, Buckets: n, Windows: []int{n}, Memory: c.Memory / (n + 1)}
+	return window.Config{Width: width, Buckets: n, Windows: []int{n}, Memory: min(c.Memory/(n+1), sketch.MaxMemory)}
 }
 
 func gcd(a, b time.Duration) time.Duration {
@@ -110,8 +113,8 @@ func gcd(a, b time.Duration) time.Duration {
 // shards returns over how many hash ranges the memory is divided: enough that one range's counters stay in the cache
 // while a block is counted, but none of less than 64 KiB.
 func (c *Config) shards() int {
-	const most, least = 64, 64 << 10
-	n := min(most, max(1, c.Memory/least))
+	const least = 64 << 10
+	n := min(mostShards, max(1, c.Memory/least))
 	return 1 << (bits.Len(uint(n)) - 1)
 }
 

@@ -29,7 +29,10 @@ func (p *Parser) json() bool {
 		if first && s.take('}') {
 			break
 		}
-		key := p.unescape(s.str())
+		key := s.str()
+		if s.escaped {
+			key = p.unescape(key)
+		}
 		s.expect(':')
 		p.jsonField(&s, key)
 		if s.take('}') {
@@ -53,7 +56,9 @@ func (p *Parser) jsonField(s *jsonScanner, key []byte) {
 		}
 		switch kind {
 		case jsonString:
-			p.fields[i] = p.unescape(value)
+			if p.fields[i] = value; s.escaped {
+				p.fields[i] = p.unescape(value)
+			}
 		case jsonScalar:
 			p.fields[i] = value
 		case jsonNull:
@@ -146,9 +151,10 @@ const (
 
 // jsonScanner walks over one JSON value. After a mistake failed stays true and at is where it was seen.
 type jsonScanner struct {
-	data   []byte
-	at     int
-	failed bool
+	data    []byte
+	at      int
+	failed  bool
+	escaped bool // the last string may have escapes
 }
 
 func (s *jsonScanner) space() {
@@ -185,6 +191,18 @@ func (s *jsonScanner) str() []byte {
 		return nil
 	}
 	start := s.at
+	// Most names and values are short and plain: for them a loop costs less than the calls below.
+	for i, c := range s.data[start:min(start+shortText, len(s.data))] {
+		if c == '"' {
+			s.at = start + i + 1
+			s.escaped = false
+			return s.data[start : start+i]
+		}
+		if c == '\\' || c < ' ' {
+			break
+		}
+	}
+	s.escaped = true
 	for {
 		n := bytes.IndexByte(s.data[s.at:], '"')
 		if n < 0 {
@@ -203,6 +221,9 @@ func (s *jsonScanner) str() []byte {
 		return raw
 	}
 }
+
+// shortText is up to how many bytes a string is looked through one by one.
+const shortText = 16
 
 func oddBackslashes(raw []byte) bool {
 	return (len(raw)-len(bytes.TrimRight(raw, `\`)))%2 == 1
