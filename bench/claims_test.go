@@ -24,6 +24,12 @@ func TestSummaryIsSoundAndCloserThanItsPeers(t *testing.T) {
 			}
 			for _, r := range results[:len(ours())] {
 				checkSound(t, r)
+				if r.Grade.Recall < 0.99 {
+					t.Errorf("%s: recall %.3f", r.Name, r.Grade.Recall)
+				}
+			}
+			for _, r := range results[len(ours()):][:len(classics())] {
+				checkSound(t, r)
 			}
 			if kind == Late || kind == LateSpam {
 				for _, peer := range results[len(ours()):] {
@@ -39,9 +45,6 @@ func checkSound(t *testing.T, r Result) {
 	g := r.Grade
 	if g.Entries != claimSize.K || g.Under != 0 || g.Broken != 0 {
 		t.Errorf("%s: %d entries, %d below the truth, %d broken certificates", r.Name, g.Entries, g.Under, g.Broken)
-	}
-	if g.Recall < 0.99 {
-		t.Errorf("%s: recall %.3f", r.Name, g.Recall)
 	}
 }
 

@@ -13,7 +13,7 @@ type Result struct {
 	Name      string
 	Certifies bool
 	PerUpdate time.Duration // processor time, the least of all rounds
-	Bytes     int           // growth of the heap
+	Bytes     int           // growth of the heap; 0 when it wasn't weighed
 	Grade     Grade
 }
 
@@ -83,8 +83,12 @@ func WriteTable(w io.Writer, results []Result, base string) error {
 		if r.Certifies {
 			broken = fmt.Sprint(r.Grade.Broken)
 		}
-		fmt.Fprintf(t, "| %s\t| %d\t| %s\t| %.2f\t| %.3f\t| %.2f\t| %d\t| %d\t| %s\t|\n", r.Name, r.PerUpdate.Nanoseconds(), ratio,
-			float64(r.Bytes)/1e6, r.Grade.Recall, r.Grade.MeanError, r.Grade.MaxError, r.Grade.Under, broken)
+		weight := "-"
+		if r.Bytes > 0 {
+			weight = fmt.Sprintf("%.2f", float64(r.Bytes)/1e6)
+		}
+		fmt.Fprintf(t, "| %s\t| %d\t| %s\t| %s\t| %.3f\t| %.2f\t| %d\t| %d\t| %s\t|\n", r.Name, r.PerUpdate.Nanoseconds(), ratio,
+			weight, r.Grade.Recall, r.Grade.MeanError, r.Grade.MaxError, r.Grade.Under, broken)
 	}
 	return t.Flush()
 }

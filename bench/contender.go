@@ -1,5 +1,7 @@
 package bench
 
+import "slices"
+
 // Entry is what a structure says of a key. A structure that certifies promises that the truth lies in
 // [Count-Error, Count].
 type Entry struct {
@@ -26,5 +28,5 @@ type Contender struct {
 
 // Contenders returns all structures of the comparison, Crest's first.
 func Contenders() []Contender {
-	return append(ours(), peers()...)
+	return slices.Concat(ours(), classics(), peers())
 }
