@@ -126,18 +126,25 @@ func crowded(keys func() []string) func(*rand.Rand, int) []update {
 
 // keysOfOneSet are of the same set until there are more than 1,024 sets.
 var keysOfOneSet = sync.OnceValue(func() []string {
-	return keysWith(300, func(hash uint64) bool { return hash&0x3ff == 7 })
+	return keysWith(300, "", "", func(hash uint64) bool { return hash&0x3ff == 7 })
 })
 
-// keysOfOneTag are of the same set, until there are more than 8, and can't be told apart without comparing them.
+// keysOfOneTag are of the same set, until there are more than 4, and can't be told apart without comparing all of them.
 var keysOfOneTag = sync.OnceValue(func() []string {
-	return keysWith(30, func(hash uint64) bool { return hash&7 == 5 && tagOf(hash) == 0x5a5a })
+	var keys []string
+	for _, around := range [][2]string{{"", ""}, {"eight at", ""}, {"", "eight at"}, {"", " the end of more than 16"}} {
+		keys = append(keys, keysWith(12, around[0], around[1], func(hash uint64) bool {
+			return hash&3 == 1 && tagOf(hash) == 0x5a5a
+		})...)
+	}
+	return keys
 })
 
-func keysWith(n int, want func(hash uint64) bool) []string {
-	keys, buf := make([]string, 0, n), make([]byte, 0, 16)
+// keysWith returns n keys with that prefix and suffix whose hashes are wanted.
+func keysWith(n int, prefix, suffix string, want func(hash uint64) bool) []string {
+	keys, buf := make([]string, 0, n), make([]byte, 0, 64)
 	for id := uint64(0); len(keys) < n; id++ {
-		buf = strconv.AppendUint(buf[:0], id, 36)
+		buf = append(strconv.AppendUint(append(buf[:0], prefix...), id, 36), suffix...)
 		if want(xxh3.Hash(buf)) {
 			keys = append(keys, string(buf))
 		}

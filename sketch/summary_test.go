@@ -1,11 +1,13 @@
 package sketch
 
 import (
+	"bytes"
 	"fmt"
 	"math"
 	"math/rand/v2"
 	"slices"
 	"strconv"
+	"strings"
 	"testing"
 )
 
@@ -184,6 +186,34 @@ func TestAppendSetAllocatesNothing(t *testing.T) {
 	dst := make([]Entry, 0, 8)
 	if n := testing.AllocsPerRun(100, func() { dst = s.AppendSet(dst[:0], 0) }); n != 0 {
 		t.Errorf("%g allocations", n)
+	}
+}
+
+// TestLivesOfOtherLengths reuses arrays that had another share of the memory in the life before.
+func TestLivesOfOtherLengths(t *testing.T) {
+	s := newSummary(t, 64<<10)
+	for life, suffix := range []string{strings.Repeat("x", 240), "", strings.Repeat("x", 240), "x", strings.Repeat("x", 60)} {
+		s.Reset()
+		truth := map[string]uint64{}
+		for i := range uint64(3000) {
+			key := fmt.Sprintf("%04x", i) + suffix
+			s.Add(key, 1)
+			truth[key]++
+			if s.Bytes() > s.MaxBytes() {
+				t.Fatalf("life %d, key %d: %d bytes; at most %d are allowed", life, i, s.Bytes(), s.MaxBytes())
+			}
+			if i == 20 && !s.Exact() {
+				t.Fatalf("life %d: no longer exact after %d keys", life, i)
+			}
+		}
+		checkSound(t, s, truth)
+		fresh := newSummary(t, 64<<10)
+		for i := range uint64(3000) {
+			fresh.Add(fmt.Sprintf("%04x", i)+suffix, 1)
+		}
+		if !bytes.Equal(encode(t, s), encode(t, fresh)) {
+			t.Errorf("life %d is not that of a new summary", life)
+		}
 	}
 }
 
