@@ -2,7 +2,9 @@ package httpapi
 
 import (
 	"bytes"
+	"context"
 	"encoding/json"
+	"errors"
 	"flag"
 	"net/http"
 	"net/http/httptest"
@@ -14,6 +16,9 @@ import (
 	"github.com/goccy/go-yaml"
 	"github.com/pb33f/libopenapi"
 	validator "github.com/pb33f/libopenapi-validator"
+
+	"crest"
+	"crest/internal/ingest"
 )
 
 var updateOpenAPI = flag.Bool("update-openapi", false, "make openapi.json anew from openapi.yaml")
@@ -126,6 +131,74 @@ func TestTheContractNoticesMistakes(t *testing.T) {
 	if ok, _ := v.ValidateHttpResponse(r, w.Result()); ok {
 		t.Error("a status that is not described passes")
 	}
+}
+
+// cannedIngester answers every request alike.
+type cannedIngester struct {
+	result ingest.Result
+	err    error
+}
+
+func (c *cannedIngester) Ingest(context.Context, ingest.Request) (ingest.Result, error) {
+	return c.result, c.err
+}
+
+// TestWritesKeepTheContract holds requests of every form and answers of every kind against the document.
+func TestWritesKeepTheContract(t *testing.T) {
+	bad := ingest.Rejection{Index: 1, Reason: crest.Errorf(crest.CodeOutOfRange, "weight", "is -1")}
+	n := newNode(t, "shares")
+	canned := &cannedIngester{}
+	mux := http.NewServeMux()
+	WriteRoutes(mux, canned, WriteConfigOf(&n.config))
+	v, err := contract()
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, c := range []struct {
+		path, contentType, body string
+		result                  ingest.Result
+		err                     error
+		want                    int
+	}{
+		{"/v1/events", "application/json", `{"item":"a","weight":2,"ts":1796035320}`, ingest.Result{Accepted: 1}, nil, 202},
+		{"/v1/events", "application/json", `[{"item":"a","id":null},{"item":"b","dimensions":{"region":"eu"}}]`, ingest.Result{Accepted: 1, Rejected: 1, Clamped: 1, Rejections: []ingest.Rejection{bad}, Ignored: []string{"x"}}, nil, 202},
+		{"/v1/events?ack=logged", "application/x-ndjson", `{"item":"a"}`, ingest.Result{Accepted: 1}, nil, 202},
+		{"/v1/events", "application/x-protobuf", "\x0a\x03\x1a\x01a", ingest.Result{Accepted: 1}, nil, 202},
+		{"/v1/shares", "application/json", `{"article_id":"a-17","category":"sports","region":"eu","ts":1796035320}`, ingest.Result{Accepted: 1}, nil, 202},
+		{"/v1/shares:batch?ack=enqueued", "application/json", `[{"article_id":"a-17"}]`, ingest.Result{Accepted: 1}, nil, 202},
+		{"/v1/shares:batch", "application/json", `[{"article_id":"a-17"}]`, ingest.Result{Rejected: 1, Rejections: []ingest.Rejection{bad}}, nil, 400},
+		{"/v1/shares", "application/json", `{"article_id":"a"}`, ingest.Result{}, crest.Errorf(crest.CodeMalformed, "", "ends early"), 400},
+		{"/v1/events", "application/json", `[{"item":"a"}]`, ingest.Result{}, crest.Errorf(crest.CodeTooManyEvents, "", "has 10001"), 413},
+		{"/v1/events", "application/json", `[{"item":"a"}]`, ingest.Result{}, crest.Errorf(crest.CodeBehind, "", "retry"), 429},
+		{"/v1/events", "application/json", `[{"item":"a"}]`, ingest.Result{}, crest.Errorf(crest.CodeLogUnavailable, "", "retry"), 503},
+		{"/v1/events", "application/json", `[{"item":"a"}]`, ingest.Result{}, errors.New("unknown"), 500},
+	} {
+		canned.result, canned.err = c.result, c.err
+		r := httptest.NewRequest(http.MethodPost, c.path, strings.NewReader(c.body))
+		r.Header.Set("Content-Type", c.contentType)
+		w := httptest.NewRecorder()
+		mux.ServeHTTP(w, r)
+		if w.Code != c.want {
+			t.Errorf("%s %s: %d %s, want %d", c.path, c.body, w.Code, w.Body, c.want)
+		}
+		checkContract(t, r, w)
+		if c.contentType != "application/json" { // the validator reads no other form
+			continue
+		}
+		again := httptest.NewRequest(http.MethodPost, c.path, strings.NewReader(c.body))
+		again.Header.Set("Content-Type", c.contentType)
+		if ok, errs := v.ValidateHttpRequest(again); !ok {
+			t.Errorf("%s %s: %v", c.path, c.body, errs[0])
+		}
+	}
+	r := httptest.NewRequest(http.MethodPost, "/v1/events", strings.NewReader("a,b"))
+	r.Header.Set("Content-Type", "text/csv")
+	w := httptest.NewRecorder()
+	mux.ServeHTTP(w, r)
+	if w.Code != 415 {
+		t.Errorf("CSV: %d", w.Code)
+	}
+	checkContract(t, r, w)
 }
 
 // TestEveryPathOfTheContractIsServed asks for each method of each path: whatever comes, it must not be 404 for want of

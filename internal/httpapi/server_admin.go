@@ -9,9 +9,10 @@ import (
 
 // Admin is what the operator's server is made of. It must not be reachable by strangers.
 type Admin struct {
-	Metrics func() []Metric // the node's figures at this moment; nil for none
-	Config  string          // the whole configuration, as YAML
-	Ready   http.Handler    // answers /healthz and /readyz, as the public handler does; nil for none
+	Metrics  func() []Metric // the node's figures at this moment; nil for none
+	Config   string          // the whole configuration, as YAML
+	Ready    http.Handler    // answers /healthz and /readyz, as the public handler does; nil for none
+	Observer Observer
 }
 
 // NewAdmin returns the handler of the operator's endpoints: /metrics, /debug/config and /debug/pprof/.
@@ -41,7 +42,7 @@ func NewAdmin(a Admin) http.Handler {
 		mux.Handle("GET /readyz", a.Ready)
 	}
 	mux.HandleFunc("/", notFound)
-	return observe(mux, Observer{})
+	return observe(mux, a.Observer)
 }
 
 func writeText(w http.ResponseWriter, text string) {

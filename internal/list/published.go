@@ -43,7 +43,11 @@ const prebuildFor = 2 * time.Minute
 // previous is the version before, nil when there is none.
 func render(l *crest.List, sz *sizes, with *compressor, previous *Published) *Published {
 	p := &Published{list: l, sizes: sz, with: with, slots: make([]slot, sz.slots()), ends: make([]int, len(l.Top))}
-	p.entries = make([]byte, 0, 160*len(l.Top))
+	room := 160 * len(l.Top)
+	if previous != nil {
+		room = len(previous.entries) + len(previous.entries)/8
+	}
+	p.entries = make([]byte, 0, room)
 	for i := range l.Top {
 		p.entries = l.AppendJSONEntry(p.entries, &l.Top[i])
 		p.ends[i] = len(p.entries)

@@ -3,6 +3,8 @@ package list
 import (
 	"fmt"
 	"testing"
+
+	"crest"
 )
 
 func BenchmarkRender(b *testing.B) {
@@ -40,6 +42,33 @@ func BenchmarkRender(b *testing.B) {
 				b.ReportMetric(float64(n), "bytes")
 			})
 		}
+	}
+}
+
+// BenchmarkPublish is one refresh of the shares preset at its most: 3 windows of a type's board and 64 narrowed ones.
+func BenchmarkPublish(b *testing.B) {
+	s, err := Open(Config{MaxK: 100, Windows: testConfig().Windows, Now: testConfig().Now})
+	if err != nil {
+		b.Fatal(err)
+	}
+	lists := make([]crest.List, 195)
+	for i := range lists {
+		lists[i] = *testList(100)
+		lists[i].Board = fmt.Sprintf("article/category=%d", i/3)
+		lists[i].Window = testConfig().Windows[i%3].Name
+	}
+	s.Publish(lists)
+	for _, readers := range []int{0, 20, 195} {
+		b.Run(fmt.Sprintf("195 lists, %d of them read", readers), func(b *testing.B) {
+			b.ReportAllocs()
+			for b.Loop() {
+				for _, l := range lists[:readers] {
+					s.Current(l.Board, l.Window).Body(10, "gzip")
+					s.Current(l.Board, l.Window).Body(100, "zstd")
+				}
+				s.Publish(lists)
+			}
+		})
 	}
 }
 
