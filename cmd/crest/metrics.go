@@ -2,7 +2,6 @@ package main
 
 import (
 	"cmp"
-	"log/slog"
 	"maps"
 	"slices"
 	"strconv"
@@ -227,7 +226,7 @@ func (n *node) observeHTTP() httpapi.Observer {
 		},
 		Panicked: func(route string, value any, stack []byte) {
 			m.add("crest_http_panics_total", 1)
-			n.logger.Error("a request handler failed", "route", route, "value", value, slog.String("stack", string(stack)))
+			n.logger.Error("a request handler failed", "route", route, "value", value, "stack", string(stack))
 		},
 	}
 }

@@ -19,7 +19,7 @@ type planCmd struct {
 	Data    string       `placeholder:"DIR" help:"Directory whose free disk is looked at. Default: the configuration's."`
 	Rate    float64      `default:"1000000" help:"Events per second at the peak."`
 	Average float64      `default:"0" help:"Events per second on average. Default: 35 % of the peak."`
-	Event   config.Bytes `default:"100" help:"Bytes of one event in the log."`
+	Event   config.Bytes `default:"46" help:"Bytes of one event in the log; 46 were measured with ids of 17 characters."`
 	JSON    bool         `name:"json" help:"Print the plan as JSON."`
 }
 

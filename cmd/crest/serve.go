@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"log/slog"
 	"os/signal"
+	"strings"
 	"syscall"
 
 	"crest/internal/config"
@@ -79,15 +80,15 @@ func (c serveCmd) settings() (*config.Config, error) {
 }
 
 func typesOf(cfg *config.Config) string {
-	names := ""
+	var names strings.Builder
 	for i, t := range cfg.Types {
 		switch {
 		case i > 0 && i == len(cfg.Types)-1:
-			names += " and "
+			names.WriteString(" and ")
 		case i > 0:
-			names += ", "
+			names.WriteString(", ")
 		}
-		names += t.Name + "s"
+		names.WriteString(t.Name + "s")
 	}
-	return names
+	return names.String()
 }

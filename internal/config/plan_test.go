@@ -42,7 +42,7 @@ func TestPlanOfViewsHasTheDesignsFigures(t *testing.T) {
 	}
 	near(t, "how far the log reaches", p.LogReaches.Seconds(), float64(64*GiB)/35e6, 0.001)
 	if p.Dedup.AtPeak >= c.Counting.DedupHorizon {
-		t.Errorf("256 MiB of ids can't last %s at a million a second", p.Dedup.AtPeak)
+		t.Errorf("1 GiB of ids can't last %s at a million a second", p.Dedup.AtPeak)
 	}
 }
 

@@ -32,7 +32,7 @@ func common(preset string) Config {
 		Admin:  "127.0.0.1:8081",
 		Data:   "data",
 		Counting: Counting{
-			Partitions: 8, DedupHorizon: 2 * time.Minute, DedupMemory: 256 * MiB, MaxBoards: 64, Checkpoint: 10 * time.Second,
+			Partitions: 8, DedupHorizon: 2 * time.Minute, DedupMemory: GiB, MaxBoards: 64, Checkpoint: 10 * time.Second,
 		},
 		Ingest: Ingest{MaxBody: 8 * MiB, MaxDecompressed: 32 * MiB, MaxEvents: 10_000},
 		Log:    Log{Segment: 256 * MiB, RetainAge: 72 * time.Hour, RetainBytes: 64 * GiB, MaxPending: 64 * MiB},
