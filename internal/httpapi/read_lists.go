@@ -1,6 +1,7 @@
 package httpapi
 
 import (
+	"bytes"
 	"encoding/json"
 	"net/http"
 	"net/url"
@@ -89,8 +90,10 @@ func (e *readEdge) catalogue(w http.ResponseWriter, r *http.Request) {
 	for _, d := range e.choice.dimensions {
 		c.Dimensions = append(c.Dimensions, dimensionJSON{Name: d.Name, Values: d.Values})
 	}
-	body, err := json.Marshal(c)
-	if err != nil {
+	var body bytes.Buffer
+	encoder := json.NewEncoder(&body)
+	encoder.SetEscapeHTML(false) // addresses stay readable
+	if err := encoder.Encode(c); err != nil {
 		e.refuse(w, err)
 		return
 	}
@@ -99,8 +102,8 @@ func (e *readEdge) catalogue(w http.ResponseWriter, r *http.Request) {
 	h.Set("X-Content-Type-Options", "nosniff")
 	h.Set("Cache-Control", "public, max-age=1")
 	h.Set("Access-Control-Allow-Origin", "*")
-	h.Set("Content-Length", strconv.Itoa(len(body)))
-	_, _ = w.Write(body)
+	h.Set("Content-Length", strconv.Itoa(body.Len()))
+	_, _ = w.Write(body.Bytes())
 }
 
 // listsOfType returns a type's own board for every window, made or not, and then its narrowed boards.
