@@ -34,6 +34,7 @@ type Encoder struct {
 	lastTime   crest.Millis
 	count      int
 	buf        []byte // headroom for the header, then the encoded events
+	head       []byte // the header, before it is put there
 }
 
 // headroom is what the header of most batches fits in, so that it can be put before the events without moving them.
@@ -103,11 +104,11 @@ func (e *Encoder) Add(ev *crest.Event) error {
 
 // Bytes returns the batch. It belongs to the encoder and is valid until the next Add or Reset.
 func (e *Encoder) Bytes() []byte {
-	var space [headroom]byte
-	h := append(space[:0], batchVersion)
+	h := append(e.head[:0], batchVersion)
 	h = binary.AppendUvarint(h, uint64(e.count))
 	h = appendNames(h, e.types)
 	h = appendNames(h, e.dimensions)
+	e.head = h
 	if len(h) <= headroom {
 		start := headroom - len(h)
 		copy(e.buf[start:], h)
