@@ -43,6 +43,7 @@
 // sets, filled with keys as long as those so far, would fit. With keys of 9 to 16 bytes a set takes about 275 bytes in all: Memory of 5.4 MB
 // monitors 65,536 keys, 85 KiB monitor 1,024. Sets don't fill evenly, so the first eviction comes before that many keys
 // are there: with 85 KiB after some 400 to 500, with 5.4 MB after some 14,000. Sets that have evicted nothing stay exact.
+// While sets or arena move to a larger array, or the arena is compacted, the old array is garbage beside the new one.
 //
 // Cells have 4 bits at first. A line whose cells need more widens to 8, 16 or 32 bits, with half the cells each time.
 //
