@@ -50,7 +50,7 @@ race: ## Test all other packages, with the race detector
 	@packages=$$(go list ./... | grep -vE '$(PURE)'); go test -race $(TESTFLAGS) $$packages
 
 lint: $(LINT) ## Run the linters, go vet, tidiness and generated-code checks in every module
-	@scripts/lint.sh $(LINT) && scripts/vuln.sh $(VULN) $(VULN_VERSION)
+	@failed=0; scripts/lint.sh $(LINT) || failed=1; scripts/vuln.sh $(VULN) $(VULN_VERSION) || failed=1; exit $$failed
 
 vuln: ## Look for known vulnerabilities, where the database can be reached
 	@scripts/vuln.sh $(VULN) $(VULN_VERSION)
