@@ -12,7 +12,6 @@ TOOLS    := $(CURDIR)/.tools
 LINT     := $(TOOLS)/golangci-lint-$(LINT_VERSION)
 VULN     := $(TOOLS)/govulncheck-$(VULN_VERSION)
 MODULES  := $(patsubst %/go.mod,%,$(wildcard ./go.mod bench/go.mod e2e/go.mod))
-VERSION  := $(shell git describe --tags --always --dirty 2>/dev/null || echo dev)
 
 # Packages without a goroutine. The race detector has nothing to find there and makes their long oracle tests ten
 # times slower, so they are tested without it; every other package is tested with it.
@@ -37,7 +36,7 @@ run: build ## Build Crest and watch demo traffic on a page
 	@exec bin/crest serve --demo --data $(DEMO_DATA) --listen $(LISTEN)
 
 build: ## Build bin/crest, one static binary
-	CGO_ENABLED=0 go build -trimpath -buildvcs=false -ldflags "-s -w -X main.version=$(VERSION)" -o bin/crest ./cmd/crest
+	CGO_ENABLED=0 go build -trimpath -buildvcs=false -ldflags "-s -w" -o bin/crest ./cmd/crest
 
 test: ## Run all that CI runs: linters, every test of every module, a browser
 	@scripts/check.sh
