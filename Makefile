@@ -13,8 +13,8 @@ LINT     := $(TOOLS)/golangci-lint-$(LINT_VERSION)
 VULN     := $(TOOLS)/govulncheck-$(VULN_VERSION)
 MODULES  := $(patsubst %/go.mod,%,$(wildcard ./go.mod bench/go.mod e2e/go.mod))
 
-# Packages without a goroutine. The race detector has nothing to find there and makes their long oracle tests ten
-# times slower, so they are tested without it; every other package is tested with it.
+# Packages without a goroutine. The race detector has nothing to find there and makes their long oracle tests
+# much slower, so they are tested without it; every other package is tested with it.
 PURE := ^crest$$|^crest/(sketch|window|hashtag|proto|internal/config|internal/shard)(/|$$)
 
 LISTEN    ?= 127.0.0.1:8080
@@ -54,7 +54,7 @@ lint: $(LINT) ## Run the linters, go vet, tidiness and generated-code checks in 
 vuln: ## Look for known vulnerabilities, where the database can be reached
 	@scripts/vuln.sh $(VULN) $(VULN_VERSION)
 
-bench: ## Compare the sketch with its peers, full size (20 M updates; about 10 minutes)
+bench: ## Compare the sketch with its peers, full size (20 M updates)
 	cd bench && go run ./cmd/sketchbench
 
 bench-rank: build ## Compare `crest rank` with sort, uniq and awk on 20 M lines
