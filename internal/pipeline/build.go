@@ -34,7 +34,8 @@ func (p *Pipeline) merge(since crest.Millis, reports []list.Report) (crest.List,
 		K: p.config.Lists.MaxK, IDField: t.IDField, Since: since,
 		GeneratedAt: crest.MillisOf(p.options.Now()), Titles: p.options.Titles,
 	}
-	if published := p.options.Lists.Current(board.String(), win.Name); published != nil {
+	// After a restart, the list being served may be of a later moment than this one.
+	if published := p.options.Lists.Current(board.String(), win.Name); published != nil && published.List().AsOf < reports[0].AsOf {
 		params.Previous = published.List()
 	}
 	return list.Merge(reports, p.layout.Shards, params)
