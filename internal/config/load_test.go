@@ -163,7 +163,6 @@ func TestEveryFieldIsDocumented(t *testing.T) {
 	var names func(prefix string, of reflect.Type) []string
 	names = func(prefix string, of reflect.Type) (all []string) {
 		for f := range of.Fields() {
-			f := f
 			name := prefix + cmp.Or(f.Tag.Get("yaml"), strings.ToLower(f.Name))
 			switch {
 			case f.Type.Kind() == reflect.Struct:

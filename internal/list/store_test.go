@@ -7,6 +7,7 @@ import (
 	"slices"
 	"strings"
 	"sync"
+	"sync/atomic"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -173,8 +174,8 @@ func TestRunWritesWhatIsNewNowAndThen(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		cfg := testConfig()
 		cfg.Dir, cfg.Now, cfg.Keep = t.TempDir(), time.Now, 3
-		writes := 0
-		cfg.Observer.Wrote = func(string, string, string, int) { writes++ }
+		var writes atomic.Int64 // counted in the store's goroutine
+		cfg.Observer.Wrote = func(string, string, string, int) { writes.Add(1) }
 		s := open(t, cfg)
 		ctx, cancel := context.WithCancel(t.Context())
 		stopped := make(chan error)
@@ -186,13 +187,13 @@ func TestRunWritesWhatIsNewNowAndThen(t *testing.T) {
 			time.Sleep(time.Second)
 		}
 		synctest.Wait()
-		if writes != 6 {
-			t.Errorf("%d writes in a minute, want 6", writes)
+		if n := writes.Load(); n != 6 {
+			t.Errorf("%d writes in a minute, want 6", n)
 		}
 		time.Sleep(3 * time.Minute)
 		synctest.Wait()
-		if writes != 7 {
-			t.Errorf("%d writes when the last list had been there for minutes, want 7", writes)
+		if n := writes.Load(); n != 7 {
+			t.Errorf("%d writes when the last list had been there for minutes, want 7", n)
 		}
 		if p := s.Current("video", "1h"); !p.List().Stale {
 			t.Error("a list three minutes old is not stale")
@@ -203,8 +204,8 @@ func TestRunWritesWhatIsNewNowAndThen(t *testing.T) {
 		if err := <-stopped; err != nil {
 			t.Error(err)
 		}
-		if writes != 8 {
-			t.Errorf("%d writes after the stop, want 8", writes)
+		if n := writes.Load(); n != 8 {
+			t.Errorf("%d writes after the stop, want 8", n)
 		}
 		files, err := filepath.Glob(filepath.Join(cfg.Dir, "video", "1h", "*"))
 		if err != nil || len(files) != 4 {

@@ -6,7 +6,9 @@ import (
 	"sync/atomic"
 )
 
-// parallel calls do for 0 to n-1, spread over the processors, and returns the first error once all are done.
+// parallel calls do for 0 to n-1, spread over the processors, and returns the first error once all are done. Between
+// two calls it lets other goroutines go first: a request that comes while every processor counts would else wait for as
+// long as the scheduler lets a goroutine run.
 func parallel(n int, do func(i int) error) error {
 	workers := min(n, runtime.GOMAXPROCS(0))
 	if workers <= 1 {
@@ -14,6 +16,7 @@ func parallel(n int, do func(i int) error) error {
 			if err := do(i); err != nil {
 				return err
 			}
+			runtime.Gosched()
 		}
 		return nil
 	}
@@ -34,6 +37,7 @@ func parallel(n int, do func(i int) error) error {
 					once.Do(func() { first = err })
 					return
 				}
+				runtime.Gosched()
 			}
 		})
 	}
