@@ -19,9 +19,9 @@ const retryAfter = 1
 // statusOf is the one table from error codes to HTTP statuses, for both edges.
 func statusOf(code crest.Code) int {
 	switch code {
-	case crest.CodeMalformed, crest.CodeUnknownField, crest.CodeMissingField, crest.CodeInvalidUTF8,
+	case crest.CodeMalformed, crest.CodeMissingField, crest.CodeInvalidUTF8,
 		crest.CodeControlChar, crest.CodeTooLong, crest.CodeOutOfRange, crest.CodeUnknownValue, crest.CodeTooOld,
-		crest.CodeTooFarAhead, crest.CodeEmptyAfterFix, crest.CodeEmptyBody, crest.CodeCorruptEncoding,
+		crest.CodeTooFarAhead, crest.CodeEmptyAfterNormalization, crest.CodeEmptyBody, crest.CodeCorruptEncoding,
 		crest.CodeInvalidK, crest.CodeInvalidParameter:
 		return http.StatusBadRequest
 	case crest.CodeUnknownType, crest.CodeUnknownWindow, crest.CodeUnknownBoard, crest.CodeNotFound:
@@ -32,7 +32,7 @@ func statusOf(code crest.Code) int {
 		return http.StatusRequestEntityTooLarge
 	case crest.CodeUnsupportedMedia, crest.CodeUnsupportedEncoding:
 		return http.StatusUnsupportedMediaType
-	case crest.CodeBehind, crest.CodeTooManyRequestsInUse:
+	case crest.CodeBehind, crest.CodeTooManyRequests:
 		return http.StatusTooManyRequests
 	case crest.CodeLogUnavailable, crest.CodeShuttingDown, crest.CodeNotReady, crest.CodeTimeout:
 		return http.StatusServiceUnavailable

@@ -216,7 +216,7 @@ func (d *body) grow(capacity int64) error {
 
 func (d *body) reserve(n int64) error {
 	if !d.budget.take(n) {
-		return crest.Errorf(crest.CodeTooManyRequestsInUse, "", "too many bytes are being worked on; try again in a moment")
+		return crest.Errorf(crest.CodeTooManyRequests, "", "too many bytes are being worked on; try again in a moment")
 	}
 	d.reserved += n
 	return nil

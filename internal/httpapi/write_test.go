@@ -432,7 +432,7 @@ func TestBytesInFlight(t *testing.T) {
 	}()
 	<-waiting
 	status, answer, header := e.post("/v1/events", strings.NewReader(strings.Repeat(" ", 60<<10)))
-	if status != http.StatusTooManyRequests || answer.Error.Code != crest.CodeTooManyRequestsInUse || header.Get("Retry-After") == "" {
+	if status != http.StatusTooManyRequests || answer.Error.Code != crest.CodeTooManyRequests || header.Get("Retry-After") == "" {
 		t.Errorf("got %d %+v", status, answer)
 	}
 	close(proceed)

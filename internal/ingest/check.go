@@ -106,7 +106,7 @@ func (b *batch) checkItem(t *itemType) *crest.Error {
 	b.item = b.hashtags.Append(b.item[:0], item)
 	switch normal := view(b.item); {
 	case normal == "":
-		return crest.Errorf(crest.CodeEmptyAfterFix, name, "is %s, of which nothing is left after normalisation", quote(item))
+		return crest.Errorf(crest.CodeEmptyAfterNormalization, name, "is %s, of which nothing is left after normalisation", quote(item))
 	case len(normal) > crest.MaxItemBytes:
 		return crest.Errorf(crest.CodeTooLong, name, "has %d bytes after normalisation; at most %d are allowed", len(normal), crest.MaxItemBytes)
 	case normal != item:

@@ -169,7 +169,7 @@ func TestRefusedEvents(t *testing.T) {
 		{"unlisted value", `{"type":"video","item":"v","region":"mars"}`, crest.CodeUnknownValue, "region"},
 		{"value with a separator", `{"type":"video","item":"v","category":"a/b"}`, crest.CodeOutOfRange, "category"},
 		{"value too long", `{"type":"video","item":"v","category":"` + strings.Repeat("x", 65) + `"}`, crest.CodeTooLong, "category"},
-		{"nothing but a hash sign", `{"type":"hashtag","item":"＃"}`, crest.CodeEmptyAfterFix, "item"},
+		{"nothing but a hash sign", `{"type":"hashtag","item":"＃"}`, crest.CodeEmptyAfterNormalization, "item"},
 		{"hashtag too long after normalisation", `{"type":"hashtag","item":"` + strings.Repeat("ﷺ", 80) + `"}`, crest.CodeTooLong, "item"},
 	}
 	good := `{"type":"video","item":"good"}`

@@ -191,7 +191,7 @@ func (p *parsing) event(b *batch) (e event, keep bool, err error) {
 		b.normal = p.normalize(b.normal, item)
 		item = b.normal[start:]
 		if len(item) == 0 && !empty {
-			return e, false, crest.Errorf(crest.CodeEmptyAfterFix, "item", "is empty once normalised")
+			return e, false, crest.Errorf(crest.CodeEmptyAfterNormalization, "item", "is empty once normalised")
 		}
 	}
 	if err := checkItem(item); err != nil {
