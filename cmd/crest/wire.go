@@ -9,7 +9,6 @@ import (
 	"net/http"
 	"os"
 	"path/filepath"
-	"strings"
 	"time"
 
 	"github.com/goccy/go-yaml"
@@ -75,7 +74,7 @@ func (n *node) open() error {
 	if n.lists, err = list.Open(list.Config{
 		Dir:      filepath.Join(n.config.Data, "lists"),
 		Windows:  n.config.Windows,
-		Serves:   n.serves,
+		Serves:   httpapi.Serves(n.config),
 		MaxK:     n.config.Lists.MaxK,
 		Sizes:    n.config.Lists.Sizes,
 		Observer: n.observeLists(),
@@ -86,13 +85,6 @@ func (n *node) open() error {
 		return fmt.Errorf("prepare ingest: %w", err)
 	}
 	return n.listen()
-}
-
-// serves reports whether the configuration still has the type of a board.
-func (n *node) serves(board string) bool {
-	typ, _, _ := strings.Cut(board, "/")
-	_, ok := n.config.Type(typ)
-	return ok
 }
 
 // listen builds the two HTTP servers and binds their addresses.

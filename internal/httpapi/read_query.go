@@ -206,6 +206,31 @@ func (c *choice) setBoard(q *query, values *crest.Dimensions) error {
 	return nil
 }
 
+// Serves returns which boards a valid configuration lets readers ask for, by name. Those that it doesn't are left from
+// another one: the type is gone or not ranked by these dimensions any more, or a value is no longer allowed.
+func Serves(cfg *config.Config) func(board string) bool {
+	c := newChoice(cfg)
+	return c.serves
+}
+
+func (c *choice) serves(board string) bool {
+	parts := strings.Split(board, "/")
+	var q query
+	if c.setType(&q, parts[0]) != nil {
+		return false
+	}
+	var values crest.Dimensions
+	for _, part := range parts[1:] {
+		dimension, value, _ := strings.Cut(part, "=")
+		p := c.parameter(dimension)
+		if p < parameterDimensions {
+			return false
+		}
+		values[p-parameterDimensions] = value //nolint:gosec // G602: a parameter beyond the first three is a dimension's
+	}
+	return c.setBoard(&q, &values) == nil && q.board == board
+}
+
 // hasBoards reports whether the type has boards of exactly these dimensions.
 func hasBoards(t *config.Type, narrow []crest.Narrowing) bool {
 	return slices.ContainsFunc(t.Boards, func(names []string) bool {

@@ -2,6 +2,7 @@ package httpapi
 
 import (
 	"bytes"
+	"context"
 	"encoding/json"
 	"fmt"
 	"io"
@@ -200,6 +201,94 @@ func TestTopRefusesWhatThereIsNot(t *testing.T) {
 	w := two.get(t, "/v1/top?type=song&region=eu")
 	if w.Code != 404 || !strings.Contains(w.Body.String(), `"valid":["song","song/category=…/region=…"]`) {
 		t.Errorf("song by region alone: %d %s", w.Code, w.Body)
+	}
+}
+
+// TestListsOfAnEarlierConfigurationAreGone restarts a store with a configuration that has fewer boards.
+func TestListsOfAnEarlierConfigurationAreGone(t *testing.T) {
+	for name, c := range map[string]struct {
+		change func(*config.Config)
+		want   []string
+	}{
+		"the same": {func(*config.Config) {}, []string{"article", "article/category=sports", "article/category=sports/region=eu", "article/region=eu"}},
+		"no longer ranked by both": {
+			func(c *config.Config) { c.Types[0].Boards = [][]string{{"category"}, {"region"}} },
+			[]string{"article", "article/category=sports", "article/region=eu"},
+		},
+		"ranked by both alone": {
+			func(c *config.Config) { c.Types[0].Boards = [][]string{{"category", "region"}} },
+			[]string{"article", "article/category=sports/region=eu"},
+		},
+		"a dimension is gone": {
+			func(c *config.Config) {
+				c.Dimensions = slices.DeleteFunc(c.Dimensions, func(d config.Dimension) bool { return d.Name == "region" })
+				c.Types[0].Boards = [][]string{{"category"}}
+			},
+			[]string{"article", "article/category=sports"},
+		},
+		"a value is gone": {
+			func(c *config.Config) {
+				i := slices.IndexFunc(c.Dimensions, func(d config.Dimension) bool { return d.Name == "region" })
+				c.Dimensions[i].Values = []string{"us"}
+			},
+			[]string{"article", "article/category=sports"},
+		},
+		"another order of dimensions": {
+			func(c *config.Config) {
+				slices.Reverse(c.Dimensions)
+				c.Types[0].Boards = [][]string{{"category"}, {"region"}, {"region", "category"}}
+			},
+			[]string{"article", "article/category=sports", "article/region=eu"},
+		},
+		"the type is gone": {func(c *config.Config) { c.Types[0].Name = "story" }, nil},
+	} {
+		t.Run(name, func(t *testing.T) {
+			dir := t.TempDir()
+			open := func(c *config.Config) *list.Store {
+				s, err := list.Open(list.Config{
+					Dir: dir, Windows: c.Windows, MaxK: c.Lists.MaxK, Serves: Serves(c), Now: func() time.Time { return asOf },
+				})
+				if err != nil {
+					t.Fatal(err)
+				}
+				return s
+			}
+			n := newNode(t, "shares")
+			n.store = open(&n.config)
+			for _, board := range []string{"article", "article/category=sports", "article/region=eu", "article/category=sports/region=eu"} {
+				n.publish(t, board, "1h", 3)
+			}
+			ended, end := context.WithCancel(t.Context())
+			end()
+			if err := n.store.Run(ended); err != nil { // it writes at its end
+				t.Fatal(err)
+			}
+			after := newNode(t, "shares", c.change)
+			after.store = open(&after.config)
+			var got []string
+			for _, p := range after.store.All() {
+				got = append(got, p.List().Board)
+			}
+			if !slices.Equal(got, c.want) {
+				t.Errorf("got %v, want %v", got, c.want)
+			}
+		})
+	}
+}
+
+func TestServesNothingElse(t *testing.T) {
+	cfg, err := config.Preset("shares")
+	if err != nil {
+		t.Fatal(err)
+	}
+	serves := Serves(&cfg)
+	for _, board := range []string{
+		"", "/", "article/", "article/category", "article/category=", "article/=sports", "article/type=video", "article/k=1",
+		"article/category=a/category=a", "article/region=eu/category=sports", "article/colour=red", "article/category=\xff",
+	} {
+		if serves(board) {
+			t.Errorf("%q is served", board)
+		}
 	}
 }
 
