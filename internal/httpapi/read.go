@@ -18,9 +18,9 @@ type Lists interface {
 	All() []*list.Published
 }
 
-// ReadRoutes adds the read edge: GET /v1/top and GET /v1/lists. Its answers may be read by pages of any origin.
+// readRoutes adds the read edge: GET /v1/top and GET /v1/lists. Its answers may be read by pages of any origin.
 // The configuration must be valid; now is the clock.
-func ReadRoutes(mux *http.ServeMux, lists Lists, cfg *config.Config, now func() time.Time) {
+func readRoutes(mux *http.ServeMux, lists Lists, cfg *config.Config, now func() time.Time) {
 	e := newReadEdge(lists, cfg, now)
 	for path, handler := range map[string]http.HandlerFunc{"/v1/top": e.top, "/v1/lists": e.catalogue} {
 		mux.HandleFunc("GET "+path, handler)

@@ -34,7 +34,7 @@ func NewPublic(p Public) (http.Handler, error) {
 		p.Now = time.Now
 	}
 	mux := http.NewServeMux()
-	ReadRoutes(mux, p.Lists, p.Config, p.Now)
+	readRoutes(mux, p.Lists, p.Config, p.Now)
 	if p.Write != nil {
 		p.Write(mux)
 	}

@@ -32,8 +32,8 @@ type Sample struct {
 // Label tells samples of one metric apart.
 type Label struct{ Name, Value string }
 
-// Single returns a metric of one sample without labels.
-func Single(name, help string, kind MetricKind, value float64) Metric {
+// single returns a metric of one sample without labels.
+func single(name, help string, kind MetricKind, value float64) Metric {
 	return Metric{Name: name, Help: help, Kind: kind, Samples: []Sample{{Value: value}}}
 }
 
@@ -82,10 +82,10 @@ func processMetrics() []Metric {
 		}
 	}
 	return []Metric{
-		Single("go_goroutines", "Goroutines that exist.", Gauge, value(0)),
-		Single("go_memory_mapped_bytes", "Memory that the Go runtime has from the system and has not given back.", Gauge, value(1)-value(2)),
-		Single("go_heap_live_bytes", "Heap memory that the last collection left.", Gauge, value(3)),
-		Single("go_gc_cycles_total", "Garbage collections.", Counter, value(4)),
-		Single("go_gc_cpu_seconds_total", "Estimated CPU time of garbage collection.", Counter, value(5)),
+		single("go_goroutines", "Goroutines that exist.", Gauge, value(0)),
+		single("go_memory_mapped_bytes", "Memory that the Go runtime has from the system and has not given back.", Gauge, value(1)-value(2)),
+		single("go_heap_live_bytes", "Heap memory that the last collection left.", Gauge, value(3)),
+		single("go_gc_cycles_total", "Garbage collections.", Counter, value(4)),
+		single("go_gc_cpu_seconds_total", "Estimated CPU time of garbage collection.", Counter, value(5)),
 	}
 }

@@ -167,7 +167,7 @@ func TestAdmin(t *testing.T) {
 		Config: "preset: views\n", Ready: n.handler,
 		Metrics: func() []Metric {
 			return []Metric{
-				Single("crest_events_accepted_total", "Events\nthat were accepted.", Counter, 1234567),
+				single("crest_events_accepted_total", "Events\nthat were accepted.", Counter, 1234567),
 				{Name: "crest_list_age_seconds", Help: `A \ is here.`, Kind: Gauge, Samples: []Sample{
 					{Labels: []Label{{"board", `a"b\c`}, {"window", "1h"}}, Value: 0.25}, {Labels: []Label{{"board", "x"}}, Value: 3},
 				}},

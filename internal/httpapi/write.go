@@ -133,7 +133,11 @@ func answerTo(result ingest.Result) (int, writeAnswer) {
 	}
 	first := a.Errors[0].errorJSON
 	if a.Rejected > 1 {
-		first.Message = fmt.Sprintf("none of the %d events was accepted; the first one: %s", a.Rejected, first.Message)
+		subject := ""
+		if first.Field != "" {
+			subject = first.Field + " "
+		}
+		first.Message = fmt.Sprintf("none of the %d events was accepted; what is wrong with the first: %s%s", a.Rejected, subject, first.Message)
 	}
 	a.Error = &first
 	return http.StatusBadRequest, a
@@ -148,9 +152,12 @@ func ackOf(query string) (config.Ack, error) {
 	if err != nil {
 		return "", crest.Errorf(crest.CodeInvalidParameter, "", "the query can't be read: %.100v", err)
 	}
-	for name := range values {
+	for name, given := range values {
 		if name != "ack" {
 			return "", withValid(crest.Errorf(crest.CodeInvalidParameter, "", "there is no parameter %.80q", name), []string{"ack"})
+		}
+		if len(given) > 1 {
+			return "", crest.Errorf(crest.CodeInvalidParameter, name, "is there twice")
 		}
 	}
 	switch ack := config.Ack(values.Get("ack")); ack {

@@ -311,8 +311,17 @@ func TestAllEventsBad(t *testing.T) {
 	e := newWriteEdge(t, "views")
 	status, answer, _ := e.post("/v1/events", strings.NewReader(`[{"type":"video"},{}]`))
 	if status != http.StatusBadRequest || answer.Rejected != 2 || len(answer.Errors) != 2 || answer.Error == nil ||
-		answer.Error.Code != crest.CodeMissingField || !strings.Contains(answer.Error.Message, "none of the 2 events") {
+		answer.Error.Code != crest.CodeMissingField || answer.Error.Field != "item" {
 		t.Errorf("got %d %+v", status, answer)
+	}
+	want := "none of the 2 events was accepted; what is wrong with the first: item " + answer.Errors[0].Message
+	if answer.Error.Message != want {
+		t.Errorf("got %q, want %q", answer.Error.Message, want)
+	}
+	_, answer, _ = e.post("/v1/events", strings.NewReader(`[1,2]`))
+	want = "none of the 2 events was accepted; what is wrong with the first: " + answer.Errors[0].Message
+	if answer.Error.Message != want || answer.Error.Field != "" {
+		t.Errorf("got %q, want %q", answer.Error.Message, want)
 	}
 }
 
@@ -371,7 +380,7 @@ func TestAckParameter(t *testing.T) {
 	if status, _, _ := e.post("/v1/events?ack=logged", strings.NewReader(goodEvent)); status != http.StatusAccepted || !e.log.durable {
 		t.Errorf("ack=logged: %d, durable %v", status, e.log.durable)
 	}
-	for _, query := range []string{"ack=maybe", "ack=", "akc=logged", "ack=logged&x=1", "ack=%zz"} {
+	for _, query := range []string{"ack=maybe", "ack=", "akc=logged", "ack=logged&x=1", "ack=%zz", "ack=logged&ack=enqueued", "ack=logged&ack=logged"} {
 		status, answer, _ := e.post("/v1/events?"+query, strings.NewReader(goodEvent))
 		if status != http.StatusBadRequest || answer.Error.Code != crest.CodeInvalidParameter {
 			t.Errorf("%s: %d %+v", query, status, answer)

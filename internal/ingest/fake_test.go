@@ -89,6 +89,15 @@ func testConfig() *config.Config {
 	}
 }
 
+func mustSchema(t testing.TB, cfg *config.Config) *schema {
+	t.Helper()
+	s, err := newSchema(cfg)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return s
+}
+
 func newTestIngester(t *testing.T, cfg *config.Config) (*Ingester, *fakeLog) {
 	t.Helper()
 	log := &fakeLog{}
@@ -96,7 +105,7 @@ func newTestIngester(t *testing.T, cfg *config.Config) (*Ingester, *fakeLog) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	log.schema = in.schema
+	log.schema = mustSchema(t, cfg)
 	t.Cleanup(func() {
 		for _, w := range log.wrong {
 			t.Error(w)

@@ -16,15 +16,11 @@ const (
 	FormatProtobuf               // crest.v1.Batch
 )
 
-// ContentTypes are the usual names of the formats.
-func ContentTypes() []string {
-	return []string{"application/json", "application/x-ndjson", "application/x-protobuf"}
-}
-
 // FormatOf returns the format that a Content-Type header names. Text, and no header at all, is taken for JSON: browsers
 // send beacons as text. An unknown type is a CodeUnsupportedMedia.
 func FormatOf(contentType string) (Format, error) {
 	name, _, _ := strings.Cut(contentType, ";")
+	hint := ""
 	switch strings.ToLower(strings.TrimSpace(name)) {
 	case "", "text/plain", "application/json", "text/json":
 		return FormatJSON, nil
@@ -32,7 +28,9 @@ func FormatOf(contentType string) (Format, error) {
 		return FormatNDJSON, nil
 	case "application/x-protobuf", "application/protobuf", "application/vnd.google.protobuf":
 		return FormatProtobuf, nil
+	case "application/x-www-form-urlencoded":
+		hint = "; curl -d says so unless it is given -H 'Content-Type: application/json'"
 	}
-	return 0, crest.Errorf(crest.CodeUnsupportedMedia, "Content-Type", "is %s; send one of %s",
-		quote(name), strings.Join(ContentTypes(), ", "))
+	return 0, crest.Errorf(crest.CodeUnsupportedMedia, "Content-Type",
+		"is %s; send one of application/json, application/x-ndjson, application/x-protobuf%s", quote(name), hint)
 }

@@ -20,7 +20,7 @@ func fuzzIngest(t *testing.T, format Format, body []byte) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	log.schema = in.schema
+	log.schema = mustSchema(t, cfg)
 	result, err := in.Ingest(context.Background(), Request{Body: body, Format: format})
 	if err != nil {
 		if crest.CodeOf(err) == crest.CodeInternal {
@@ -42,7 +42,7 @@ func fuzzIngest(t *testing.T, format Format, body []byte) {
 	for _, ev := range log.events {
 		if ev.Item == "" || len(ev.Item) > crest.MaxItemBytes || !utf8.ValidString(ev.Item) || !utf8.ValidString(ev.Spelling) ||
 			ev.Weight < 1 || ev.Weight > crest.MaxWeight || ev.Time > receivedMillis || ev.Time < receivedMillis.Add(-crest.MaxAge) ||
-			in.schema.typeNamed(ev.Type) == nil {
+			log.schema.typeNamed(ev.Type) == nil {
 			t.Fatalf("logged %+v", ev)
 		}
 		for _, v := range ev.Dimensions {

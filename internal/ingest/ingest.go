@@ -28,7 +28,6 @@ type Observer struct {
 
 // Ingester accepts events. It is stateless but for reused memory, and may be used concurrently.
 type Ingester struct {
-	schema    *schema
 	ack       config.Ack
 	maxEvents int
 	log       Log
@@ -47,7 +46,7 @@ func New(cfg *config.Config, log Log, now func() time.Time, observer Observer) (
 		return nil, crest.Errorf(crest.CodeOutOfRange, "ingest.max_events", "is %d; it must be positive", cfg.Ingest.MaxEvents)
 	}
 	in := &Ingester{
-		schema: s, ack: cfg.Ingest.Ack, maxEvents: cfg.Ingest.MaxEvents, log: log, now: now, observer: observer,
+		ack: cfg.Ingest.Ack, maxEvents: cfg.Ingest.MaxEvents, log: log, now: now, observer: observer,
 	}
 	in.batches.New = func() any { return newBatch(s) }
 	return in, nil

@@ -129,7 +129,9 @@ func TestRefusedEvents(t *testing.T) {
 		{"object for an item", `{"type":"video","item":{}}`, crest.CodeMalformed, "item"},
 		{"item twice", `{"type":"video","item":"v","item":"v"}`, crest.CodeMalformed, "item"},
 		{"item twice by two names", `{"type":"article","item":"v","article_id":"v"}`, crest.CodeMalformed, "article_id"},
-		{"time twice by two names", `{"type":"video","item":"v","ts":1,"ts_ms":1}`, crest.CodeMalformed, "ts_ms"},
+		{"time by two names", `{"type":"video","item":"v","ts":1796035319,"ts_ms":1796035319123}`, crest.CodeMalformed, "ts_ms"},
+		{"time by two names, the other way round", `{"type":"video","item":"v","ts_ms":1796035319123,"ts":1796035319}`, crest.CodeMalformed, "ts"},
+		{"time twice", `{"type":"video","item":"v","ts":1796035319,"ts":1796035319}`, crest.CodeMalformed, "ts"},
 		{"dimension twice", `{"type":"video","item":"v","region":"eu","dimensions":{"region":"eu"}}`, crest.CodeMalformed, "region"},
 		{"item not UTF-8", "{\"type\":\"video\",\"item\":\"a\xff\"}", crest.CodeInvalidUTF8, "item"},
 		{"item with a control character", `{"type":"video","item":"a\u0000"}`, crest.CodeControlChar, "item"},
@@ -393,7 +395,7 @@ func TestObserver(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	log.schema = in.schema
+	log.schema = mustSchema(t, cfg)
 	body := `[{"type":"video","item":"v"},{},{},{"type":"film","item":"v"},{"type":"video","item":"v","ts":1796035321}]`
 	for _, b := range []string{body, "", "[{}]"} {
 		_, _ = in.Ingest(t.Context(), Request{Body: []byte(b)})
@@ -475,6 +477,19 @@ func TestNewChecksItsConfiguration(t *testing.T) {
 		_, err := New(cfg, &fakeLog{}, time.Now, Observer{})
 		if e, ok := errors.AsType[*crest.Error](err); !ok || e.Field != test.field {
 			t.Errorf("got %v, want an error of %s", err, test.field)
+		}
+	}
+}
+
+func TestTwoTimesExcludeEachOther(t *testing.T) {
+	in, _ := newTestIngester(t, testConfig())
+	for event, want := range map[string]string{
+		`{"type":"video","item":"v","ts":1796035319,"ts_ms":1796035319123}`: "exclude each other",
+		`{"type":"video","item":"v","ts":1796035319,"ts":1796035319}`:       "given twice",
+	} {
+		result, err := in.Ingest(t.Context(), Request{Body: []byte(event)})
+		if err != nil || len(result.Rejections) != 1 || !strings.Contains(result.Rejections[0].Reason.Message, want) {
+			t.Errorf("%s: got %+v, %v; want a refusal with %q", event, result, err, want)
 		}
 	}
 }

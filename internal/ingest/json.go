@@ -114,6 +114,7 @@ const (
 	seenType
 	seenItem
 	seenTime
+	seenTimeMillis
 	seenSession
 	seenWeight
 	seenDimensions
@@ -137,9 +138,9 @@ func (b *batch) readField(key []byte, v *fastjson.Value) {
 	case "session":
 		b.readText("session", seenSession, &f.session, v)
 	case "ts":
-		b.readTime("ts", v)
+		b.readTime("ts", seenTime, v)
 	case "ts_ms":
-		b.readTime("ts_ms", v)
+		b.readTime("ts_ms", seenTimeMillis, v)
 	case "weight":
 		b.readWeight(v)
 	case "dimensions":
@@ -190,11 +191,15 @@ func (b *batch) readText(field string, bit uint32, to *string, v *fastjson.Value
 	}
 }
 
-func (b *batch) readTime(field string, v *fastjson.Value) {
-	if !b.once(field, seenTime) {
+func (b *batch) readTime(field string, bit uint32, v *fastjson.Value) {
+	if !b.once(field, bit) {
 		return
 	}
 	f := &b.fields
+	if f.hasTime {
+		b.fieldErr = crest.Errorf(crest.CodeMalformed, field, "can't be given with the other time: ts and ts_ms exclude each other; send one of them")
+		return
+	}
 	switch v.Type() {
 	case fastjson.TypeNumber:
 		f.time, b.fieldErr = parseTime(field, b.numberText(v), field == "ts_ms")

@@ -40,7 +40,7 @@ func TestRealFile(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	log.schema = in.schema
+	log.schema = mustSchema(t, cfg)
 	result, err := in.Ingest(t.Context(), Request{Body: body})
 	if err != nil {
 		t.Fatal(err)
