@@ -56,6 +56,19 @@ func ParseEventID(s string) EventID {
 	return EventID(sum[:16])
 }
 
+// String returns the id in the usual form of a UUID, which ParseEventID takes back as it is.
+func (id EventID) String() string { return string(id.Append(nil)) }
+
+// Append appends what String returns, 36 bytes.
+func (id EventID) Append(dst []byte) []byte {
+	dst = hex.AppendEncode(dst, id[:4])
+	for _, part := range [...][]byte{id[4:6], id[6:8], id[8:10], id[10:]} {
+		dst = append(dst, '-')
+		dst = hex.AppendEncode(dst, part)
+	}
+	return dst
+}
+
 func parseUUID(s string) (id EventID, ok bool) {
 	if len(s) != 36 || s[8] != '-' || s[13] != '-' || s[18] != '-' || s[23] != '-' {
 		return id, false

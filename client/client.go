@@ -10,6 +10,7 @@ import (
 	"math/rand/v2"
 	"net/http"
 	"net/url"
+	"slices"
 	"strconv"
 	"time"
 
@@ -93,9 +94,10 @@ type Rejection struct {
 type Result struct {
 	Accepted int         `json:"accepted"`
 	Rejected int         `json:"rejected"`
-	Clamped  int         `json:"clamped"` // accepted with a time that was ahead of the server's clock
-	Errors   []Rejection `json:"errors"`  // the first of the rejected, at most 100 of each request
-	Retries  int         `json:"-"`       // requests that had to be sent again
+	Clamped  int         `json:"clamped"`        // accepted with a time that was ahead of the server's clock
+	Errors   []Rejection `json:"errors"`         // the first of the rejected, at most 100 of each request
+	Ignored  []string    `json:"ignored_fields"` // names that the server does not know, such as that of an undeclared dimension
+	Retries  int         `json:"-"`              // requests that had to be sent again
 }
 
 func (r *Result) add(o Result, offset int) {
@@ -103,6 +105,11 @@ func (r *Result) add(o Result, offset int) {
 	r.Rejected += o.Rejected
 	r.Clamped += o.Clamped
 	r.Retries += o.Retries
+	for _, name := range o.Ignored {
+		if !slices.Contains(r.Ignored, name) {
+			r.Ignored = append(r.Ignored, name)
+		}
+	}
 	for _, e := range o.Errors {
 		e.Index += offset
 		r.Errors = append(r.Errors, e)
@@ -252,7 +259,9 @@ func interpret(response *http.Response, answer []byte) (result Result, wait time
 	parsed := json.Unmarshal(answer, &a) == nil
 	status := response.StatusCode
 	switch {
-	case parsed && a.Error == nil && (status == http.StatusAccepted || status == http.StatusOK || status == http.StatusBadRequest && a.Rejected > 0):
+	case parsed && a.Error == nil && (status == http.StatusAccepted || status == http.StatusOK):
+		return a.Result, 0, nil
+	case parsed && status == http.StatusBadRequest && a.Rejected > 0: // it read the events and refused every one of them
 		return a.Result, 0, nil
 	case parsed && a.Error != nil:
 		err = fmt.Errorf("server answered %s: %w", response.Status, a.Error)

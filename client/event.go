@@ -2,12 +2,12 @@ package client
 
 import (
 	"crypto/rand"
-	"encoding/hex"
 	"encoding/json"
 	"strconv"
 	"time"
 	"unicode/utf8"
 
+	"crest"
 	"crest/proto/eventpb"
 )
 
@@ -45,17 +45,11 @@ func identified(events []Event) []Event {
 	return all
 }
 
-// uuid writes 16 random bytes as a version 4 UUID, the form of id that takes the least room on its way.
-func uuid(b []byte) string {
-	b[6], b[8] = b[6]&0x0f|0x40, b[8]&0x3f|0x80
-	var s [36]byte
-	hex.Encode(s[:8], b[:4])
-	hex.Encode(s[9:13], b[4:6])
-	hex.Encode(s[14:18], b[6:8])
-	hex.Encode(s[19:23], b[8:10])
-	hex.Encode(s[24:], b[10:])
-	s[8], s[13], s[18], s[23] = '-', '-', '-', '-'
-	return string(s[:])
+// uuid makes 16 random bytes a version 4 UUID, the form of id that takes the least room on its way.
+func uuid(random []byte) string {
+	id := crest.EventID(random)
+	id[6], id[8] = id[6]&0x0f|0x40, id[8]&0x3f|0x80
+	return id.String()
 }
 
 func appendProtobuf(dst []byte, events []Event) []byte {

@@ -9,7 +9,6 @@ import (
 type histogram struct {
 	cells [40 * 64]uint64
 	count uint64
-	sum   time.Duration
 	max   time.Duration
 }
 
@@ -34,7 +33,6 @@ func upper(cell int) time.Duration {
 func (h *histogram) add(d time.Duration) {
 	h.cells[cellOf(d)]++
 	h.count++
-	h.sum += d
 	h.max = max(h.max, d)
 }
 
@@ -43,7 +41,6 @@ func (h *histogram) merge(o *histogram) {
 		h.cells[i] += n
 	}
 	h.count += o.count
-	h.sum += o.sum
 	h.max = max(h.max, o.max)
 }
 

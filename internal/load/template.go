@@ -3,7 +3,6 @@ package load
 import (
 	"bytes"
 	"encoding/binary"
-	"encoding/hex"
 	"math/bits"
 	"math/rand/v2"
 	"strconv"
@@ -120,7 +119,7 @@ func (t *template) find(start int) place {
 
 // fill writes new events into the body.
 func (t *template) fill(now crest.Millis) []byte {
-	var id [16]byte
+	var id crest.EventID
 	copy(id[:8], t.serial[:])
 	var time [20]byte
 	var written []byte
@@ -133,7 +132,7 @@ func (t *template) fill(now crest.Millis) []byte {
 		t.next++
 		binary.BigEndian.PutUint64(id[8:], t.next)
 		if t.json {
-			putUUID(t.body[p.id:], &id)
+			id.Append(t.body[p.id:p.id])
 		} else {
 			copy(t.body[p.id:], id[:])
 		}
@@ -141,14 +140,6 @@ func (t *template) fill(now crest.Millis) []byte {
 		putDigits(t.body[p.item:p.item+itemDigits], t.zipf.Draw(t.random))
 	}
 	return t.body
-}
-
-func putUUID(dst []byte, id *[16]byte) {
-	hex.Encode(dst[:8], id[:4])
-	hex.Encode(dst[9:13], id[4:6])
-	hex.Encode(dst[14:18], id[6:8])
-	hex.Encode(dst[19:23], id[8:10])
-	hex.Encode(dst[24:36], id[10:])
 }
 
 func putDigits(dst []byte, n uint64) {

@@ -3,7 +3,6 @@ package replay
 import (
 	"crypto/sha256"
 	"encoding/binary"
-	"encoding/hex"
 	"errors"
 	"fmt"
 	"io"
@@ -54,7 +53,7 @@ func newLayout(c *Config) layout {
 	if c.Arrived != "" {
 		l.arrived = add(c.Arrived, "")
 	}
-	l.id, l.kind, l.session, l.weight = add(c.ID, "id"), add(c.Type, "type"), add(c.Session, "session"), add(c.Weight, "weight")
+	l.id, l.kind, l.session, l.weight = add(c.ID, "id"), add("", "type"), add(c.Session, "session"), add(c.Weight, "weight")
 	for _, d := range c.Dimensions {
 		l.dimensions = append(l.dimensions, add("", d))
 	}
@@ -133,8 +132,8 @@ func (s *source) event() (d dated, err error) {
 	text := func(column int) string { return string(s.parser.Field(column)) }
 	d.line = s.parser.Line()
 	d.event = client.Event{ID: text(s.layout.id), Type: text(s.layout.kind), Item: text(s.layout.item), Session: text(s.layout.session)}
-	if s.config.FixedType != "" {
-		d.event.Type = s.config.FixedType
+	if s.config.Type != "" {
+		d.event.Type = s.config.Type
 	}
 	if d.event.ID == "" {
 		d.event.ID = s.makeID(d.line)
@@ -160,8 +159,7 @@ func (s *source) event() (d dated, err error) {
 // makeID writes the id in a UUID's form, in which it takes the least room.
 func (s *source) makeID(line int64) string {
 	sum := sha256.Sum256(binary.BigEndian.AppendUint64(slices.Clip(s.idSeed), uint64(line)))
-	h := hex.EncodeToString(sum[:16])
-	return h[:8] + "-" + h[8:12] + "-" + h[12:16] + "-" + h[16:20] + "-" + h[20:]
+	return crest.EventID(sum[:16]).String()
 }
 
 // scanLatest reads a whole file for its last moment.

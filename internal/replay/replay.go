@@ -6,6 +6,7 @@ import (
 	"context"
 	"fmt"
 	"math"
+	"slices"
 	"time"
 
 	"crest"
@@ -20,11 +21,10 @@ type Config struct {
 	Time       string   // of the event time; "" is the first there is of ts_ms, ts, timestamp and time
 	Arrived    string   // of the arrival; "" when every event arrived as it happened
 	ID         string   // of the event's id; "" is "id"
-	Type       string   // of the item's type; "" is "type"
 	Session    string   // "" is "session"
 	Weight     string   // "" is "weight"
 	Dimensions []string // names of columns that are dimensions
-	FixedType  string   // type of every event, whatever the file says
+	Type       string   // of every event, whatever the file says; "" is what its column "type" says
 
 	Speed      float64 // how many times faster than they happened; 0 is as fast as the server accepts
 	ShiftToNow bool    // let the events happen now: see Run
@@ -53,9 +53,10 @@ type Stats struct {
 	Rejected uint64                `json:"rejected"` // by the server
 	Clamped  uint64                `json:"clamped"`
 	Retries  uint64                `json:"retries"`
-	Reasons  []string              `json:"reasons"`          // the first of unusable lines and rejected events
-	ByCode   map[crest.Code]uint64 `json:"rejected_by_code"` // of those that the server named
-	At       crest.Millis          `json:"-"`                // time in the file of the last event posted
+	Ignored  []string              `json:"ignored_fields,omitempty"` // names that the server does not know, such as a dimension's
+	Reasons  []string              `json:"reasons"`                  // the first of unusable lines and rejected events
+	ByCode   map[crest.Code]uint64 `json:"rejected_by_code"`         // of those that the server named
+	At       crest.Millis          `json:"-"`                        // time in the file of the last event posted
 }
 
 const maxReasons = 5
@@ -190,6 +191,11 @@ func (r *run) flush(ctx context.Context) error {
 	r.stats.Rejected += uint64(result.Rejected)
 	r.stats.Clamped += uint64(result.Clamped)
 	r.stats.Retries += uint64(result.Retries)
+	for _, name := range result.Ignored {
+		if !slices.Contains(r.stats.Ignored, name) {
+			r.stats.Ignored = append(r.stats.Ignored, name)
+		}
+	}
 	for _, e := range result.Errors {
 		r.stats.ByCode[e.Code]++
 		r.stats.reason(fmt.Sprintf("event %q: %v", r.batch[e.Index].Item, crest.Errorf(e.Code, e.Field, "%s", e.Message)))

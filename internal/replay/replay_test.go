@@ -167,7 +167,7 @@ func TestBadLinesAndRefusedEventsAreNamed(t *testing.T) {
 {"time":"2026-11-30T00:00:00Z","item":"bad"}
 {"ts":2,"item":"w","weight":0}
 `
-	r, stats := replayText(t, "x.ndjson", content, Config{Batch: 10, FixedType: "video"})
+	r, stats := replayText(t, "x.ndjson", content, Config{Batch: 10, Type: "video"})
 	if len(r.events) != 2 || r.events[0].Weight != 3 || r.events[0].Type != "video" {
 		t.Errorf("events %+v", r.events)
 	}
