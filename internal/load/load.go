@@ -23,7 +23,7 @@ type Options struct {
 	Items       uint64        // how many different ones there can be
 	Zipf        float64       // skew; 0 draws all items equally often
 	Format      string        // "protobuf" or "json"
-	Batch       int           // events of one request
+	Batch       int           // events of one request; 0 is 500, or fewer at a low rate
 	Connections int           // requests on their way at once
 	Type        string
 	Dimensions  []Dimension // values that events get
@@ -44,14 +44,31 @@ func (o *Options) Validate() error {
 		return crest.Errorf(crest.CodeOutOfRange, "rate", "is %d; it must be positive, or 0 for as fast as the server answers", o.Rate)
 	case o.For <= 0:
 		return crest.Errorf(crest.CodeOutOfRange, "for", "is %s; it must be positive", o.For)
-	case o.Batch < 1 || o.Batch > 100_000:
+	case o.Batch < 0 || o.Batch > 100_000:
 		return crest.Errorf(crest.CodeOutOfRange, "batch", "is %d; it must be from 1 to 100000", o.Batch)
+	case o.Rate > 0 && float64(o.Batch) > float64(o.Rate)*o.For.Seconds():
+		return crest.Errorf(crest.CodeOutOfRange, "batch", "is %d, more than the events of %s at %d a second; make it smaller", o.Batch, o.For, o.Rate)
 	case o.Connections < 1 || o.Connections > 10_000:
 		return crest.Errorf(crest.CodeOutOfRange, "connections", "is %d; it must be from 1 to 10000", o.Connections)
 	case o.Format != "protobuf" && o.Format != "json":
 		return crest.Errorf(crest.CodeOutOfRange, "format", "is %q; valid are protobuf and json", o.Format)
 	}
 	return nil
+}
+
+const (
+	usualBatch   = 500
+	leastBatches = 20 // requests a second, when the batch is ours to choose: a rate is to be even, not one batch now and then
+)
+
+func (o *Options) batch() int {
+	switch {
+	case o.Batch > 0:
+		return o.Batch
+	case o.Rate > 0:
+		return max(1, min(usualBatch, o.Rate/leastBatches))
+	}
+	return usualBatch
 }
 
 // Report is what was measured. Latencies are those of requests that were answered with 202. With a rate they count from
@@ -63,11 +80,12 @@ type Report struct {
 	Acked     uint64            `json:"events_acked"`
 	Rejected  uint64            `json:"events_rejected"`
 	PerSecond float64           `json:"acked_per_second"`
-	P50       float64           `json:"latency_p50_ms"`
-	P90       float64           `json:"latency_p90_ms"`
-	P99       float64           `json:"latency_p99_ms"`
-	Max       float64           `json:"latency_max_ms"`
-	Errors    map[string]uint64 `json:"errors"` // requests that failed, by code
+	P50       float64           `json:"latency_p50_ms,omitempty"` // as the others, absent when no request was answered with 202
+	P90       float64           `json:"latency_p90_ms,omitempty"`
+	P99       float64           `json:"latency_p99_ms,omitempty"`
+	Max       float64           `json:"latency_max_ms,omitempty"`
+	Errors    map[string]uint64 `json:"errors"`                   // requests that failed, by code
+	Ignored   []string          `json:"ignored_fields,omitempty"` // names that the server does not know, such as a dimension's
 }
 
 // Progress is how many events were acknowledged so far.
@@ -82,6 +100,7 @@ func Run(ctx context.Context, o Options, progress func(Progress)) (Report, error
 	if err := o.Validate(); err != nil {
 		return Report{}, err
 	}
+	o.Batch = o.batch()
 	zipf, err := NewZipf(o.Items, o.Zipf)
 	if err != nil {
 		return Report{}, err
@@ -124,6 +143,11 @@ type run struct {
 	failed   atomic.Uint64
 }
 
+// dueAfter returns when a request is due, from the start.
+func (r *run) dueAfter(ticket int64) time.Duration {
+	return time.Duration(float64(ticket) * float64(r.options.Batch) / float64(r.options.Rate) * float64(time.Second))
+}
+
 func (r *run) report(ctx context.Context, progress func(Progress)) {
 	if progress == nil {
 		return
@@ -151,6 +175,9 @@ func (r *run) total(connections []*connection) Report {
 		for code, n := range maps.All(c.errors) {
 			t.Errors[code] += n
 		}
+		if t.Ignored == nil {
+			t.Ignored = c.ignored
+		}
 	}
 	t.Sent = t.Requests * uint64(r.options.Batch)
 	t.PerSecond = float64(t.Acked) / t.Seconds
@@ -168,6 +195,7 @@ type connection struct {
 	requests, acked, rejected uint64
 	latency                   histogram
 	errors                    map[string]uint64
+	ignored                   []string // what the server said first; every request has the same fields
 }
 
 // pauseAfterError keeps a broken server from being flooded with requests.
@@ -178,9 +206,8 @@ func (c *connection) send(ctx, sending context.Context) {
 	for {
 		due := time.Now()
 		if c.run.options.Rate > 0 {
-			ticket := c.run.ticket.Add(1) - 1
-			due = c.run.start.Add(time.Duration(float64(ticket) * float64(c.run.options.Batch) / float64(c.run.options.Rate) * float64(time.Second)))
-			if !sleepUntil(sending, due) {
+			after := c.run.dueAfter(c.run.ticket.Add(1) - 1)
+			if due = c.run.start.Add(after); after >= c.run.options.For || !sleepUntil(sending, due) {
 				return
 			}
 		}
@@ -220,6 +247,7 @@ func sleepUntil(ctx context.Context, t time.Time) bool {
 type answerJSON struct {
 	Accepted uint64       `json:"accepted"`
 	Rejected uint64       `json:"rejected"`
+	Ignored  []string     `json:"ignored_fields"`
 	Error    *crest.Error `json:"error"`
 }
 
@@ -249,6 +277,9 @@ func (c *connection) post(ctx context.Context, body []byte) string {
 	}
 	c.acked += answer.Accepted
 	c.rejected += answer.Rejected
+	if c.ignored == nil {
+		c.ignored = answer.Ignored
+	}
 	c.run.acked.Add(answer.Accepted)
 	switch {
 	case response.StatusCode == http.StatusAccepted:
