@@ -27,6 +27,10 @@ func (c Config) Validate() error {
 	if c.Buckets < 1 || c.Buckets > maxBuckets {
 		return crest.Errorf(crest.CodeOutOfRange, "buckets", "is %d; it must be from 1 to %d", c.Buckets, maxBuckets)
 	}
+	if c.Memory > maxBytes/c.Buckets {
+		return crest.Errorf(crest.CodeOutOfRange, "memory", "is %d bytes for each of %d buckets; together they may have at most %d",
+			c.Memory, c.Buckets, maxBytes)
+	}
 	for i, n := range c.Windows {
 		if n < 1 || n > c.Buckets {
 			return crest.Errorf(crest.CodeOutOfRange, fmt.Sprintf("windows[%d]", i), "is %d; it must be from 1 to %d buckets", n, c.Buckets)
@@ -37,6 +41,9 @@ func (c Config) Validate() error {
 
 // maxBuckets bounds a ring: a minute in each of 45 days.
 const maxBuckets = 1<<16 - 1
+
+// maxBytes bounds the summaries of a ring together, so that positions in its totals fit 32 bits.
+const maxBytes = 8 << 30
 
 // open is how many of the newest buckets are not in the running totals. The newest takes nearly all weights and the
 // one before it most of the rest, so adjusting totals for each of them would cost more than reading them at a refresh.
@@ -63,7 +70,7 @@ type bucket struct {
 	late         []uint64        // per window, the weight that came while this was the newest bucket but was too late for it
 	duplicates   uint64
 	dedupPartial bool
-	changed      bool // since MarkSaved
+	changed      bool // since AppendBucket saved it
 }
 
 // NewRing returns an empty ring.
@@ -84,12 +91,12 @@ func NewRing(config Config) (*Ring, error) {
 	return r, nil
 }
 
-// number returns which bucket the moment belongs to.
-func (r *Ring) number(t crest.Millis) int64 {
-	if r.config.Width == 0 {
+// Number returns which bucket the moment belongs to: the bucket's start divided by the width, 0 for all time.
+func (c Config) Number(t crest.Millis) int64 {
+	if c.Width == 0 {
 		return 0
 	}
-	return int64(t.Floor(r.config.Width)) / r.config.Width.Milliseconds()
+	return int64(t.Floor(c.Width)) / c.Width.Milliseconds()
 }
 
 // at returns the bucket of that number, which must be held.
@@ -105,7 +112,7 @@ func (r *Ring) oldest() int64 { return r.newest - int64(r.config.Buckets) + 1 }
 // newest bucket moves the ring forwards. It reports whether the weight was counted: it is not when its bucket is no
 // longer held, and then it is part of Report.Late.
 func (r *Ring) Add(t crest.Millis, hash uint64, key string, weight uint64) bool {
-	n := r.number(t)
+	n := r.config.Number(t)
 	if !r.started || n > r.newest {
 		r.advance(n)
 	}
@@ -139,7 +146,7 @@ func (r *Ring) countLate(number int64, weight uint64) {
 
 // AddDuplicates notes weight at event time t that was dropped as sent before.
 func (r *Ring) AddDuplicates(t crest.Millis, weight uint64) {
-	n := r.number(t)
+	n := r.config.Number(t)
 	if !r.started || n > r.newest {
 		r.advance(n)
 	}
@@ -151,9 +158,11 @@ func (r *Ring) AddDuplicates(t crest.Millis, weight uint64) {
 	b.changed = true
 }
 
-// NotePartialDedup says that ids had to be forgotten too early around time t.
-func (r *Ring) NotePartialDedup(t crest.Millis) {
-	r.Advance(t + 1)
+// NotePartialDedup says that duplicates may have been counted while the newest bucket was the newest.
+func (r *Ring) NotePartialDedup() {
+	if !r.started {
+		return
+	}
 	b := r.at(r.newest)
 	b.dedupPartial = true
 	b.changed = true
@@ -203,7 +212,7 @@ func (r *Ring) addLate(b *bucket, hash uint64, key string, weight uint64) {
 // Advance moves the ring forwards so that its newest bucket is the one that ends at or after asOf. Moving back, or not
 // at all, changes nothing.
 func (r *Ring) Advance(asOf crest.Millis) {
-	if n := r.number(asOf - 1); !r.started || n > r.newest {
+	if n := r.config.Number(asOf - 1); !r.started || n > r.newest {
 		r.advance(n)
 	}
 }
@@ -224,8 +233,8 @@ func (r *Ring) restart(to int64) {
 		w.reset()
 	}
 	r.newest, r.started = to, true
-	for n := r.oldest(); n <= to; n++ {
-		r.recycle(r.at(n), n)
+	for i := range int64(r.config.Buckets) {
+		r.recycle(r.at(to-i), to-i)
 	}
 }
 

@@ -14,6 +14,9 @@ const stateVersion = 1
 
 const flagDedupPartial = 1
 
+// maxNumber is far beyond every bucket there can be, and far from where numbers overflow.
+const maxNumber = 1 << 60
+
 var errState = errors.New("window: damaged bucket state")
 
 // Newest returns the number of the newest bucket, and false while the ring has never been moved.
@@ -69,6 +72,9 @@ func (r *Ring) AppendBucket(dst []byte, number int64) ([]byte, error) {
 // Restore replaces the ring's content with saved buckets, by number; newest is what Newest returned. The ring must have
 // the configuration that it was saved with.
 func (r *Ring) Restore(newest int64, buckets iter.Seq2[int64, []byte]) error {
+	if newest > maxNumber || newest < -maxNumber {
+		return fmt.Errorf("%w: bucket %d is beyond all time", errState, newest)
+	}
 	r.restart(newest)
 	for number, data := range buckets {
 		if number < r.oldest() || number > newest {

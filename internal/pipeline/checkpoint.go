@@ -56,25 +56,43 @@ const (
 
 // checkpoint saves what has changed. While the one before is still being written, it leaves it for the next time.
 func (p *Pipeline) checkpoint() error {
-	if p.options.Checkpoint == "" {
-		return nil
-	}
-	select {
-	case <-p.saveFailed:
-		p.saved.all = true
-	default:
-	}
-	if p.saving.Load() {
+	if p.options.Checkpoint == "" || !p.saveEnded(false) {
 		return nil
 	}
 	if err := p.flush(); err != nil {
 		return err
 	}
+	return p.startSave()
+}
+
+// saveEnded takes note of how the last write went, waiting for it if told to, and reports whether none is under way. What
+// a failed one was to hold counts as changed again.
+func (p *Pipeline) saveEnded(wait bool) bool {
+	if !p.saving {
+		return true
+	}
+	var err error
+	if wait {
+		err = <-p.saveDone
+	} else {
+		select {
+		case err = <-p.saveDone:
+		default:
+			return false
+		}
+	}
+	p.saving = false
+	p.saved.all = p.saved.all || err != nil
+	return true
+}
+
+// startSave hands the counting state to the goroutine that writes it. The aggregators must have been flushed.
+func (p *Pipeline) startSave() error {
 	s, err := p.snapshot()
 	if err != nil {
 		return err
 	}
-	p.saving.Store(true)
+	p.saving = true
 	p.save <- s
 	return nil
 }
@@ -134,6 +152,9 @@ func (p *Pipeline) snapshot() (snapshot, error) {
 	}
 	p.saved = savedState{seq: seq, blobs: blobs}
 	index := p.encodeIndex(blobs)
+	if len(index) > maxIndex {
+		return snapshot{}, fmt.Errorf("a checkpoint of %d buckets can't be read back; keep fewer boards (counting.max_boards)", len(blobs))
+	}
 	tail := binary.LittleEndian.AppendUint32(nil, uint32(len(index)))
 	tail = binary.LittleEndian.AppendUint32(tail, crc32.Checksum(index, castagnoli))
 	s.data = append(s.data, index, append(tail, fileMagic...))
@@ -163,19 +184,14 @@ func (p *Pipeline) saveCheckpoints() {
 			n += len(d)
 		}
 		err := writeCheckpoint(p.options.Checkpoint, s)
-		if err != nil {
-			select {
-			case p.saveFailed <- struct{}{}:
-			default:
-			}
-		} else {
+		p.saveDone <- err
+		if err == nil {
 			p.needed.Store(int64(s.needed))
 			err = removeUnused(p.options.Checkpoint, s)
 		}
 		if p.options.Observer.Checkpointed != nil {
 			p.options.Observer.Checkpointed(n, len(s.live), p.options.Now().Sub(began), err)
 		}
-		p.saving.Store(false)
 	}
 }
 

@@ -17,6 +17,9 @@ func (p *Pipeline) take(batch eventlog.Batch) error {
 		}
 		p.planFrom(p.since)
 	}
+	if len(p.marks.list) == 0 {
+		p.marks.add(p.since, p.offset)
+	}
 	for len(records) > 0 {
 		due := p.due()
 		n := 0
@@ -66,6 +69,7 @@ func (p *Pipeline) aggregate(records []eventlog.Record) error {
 	if err != nil {
 		return err
 	}
+	p.received = max(p.received, records[len(records)-1].Received)
 	events, full := 0, false
 	for _, part := range p.parts {
 		events += part.events
@@ -131,6 +135,7 @@ func (p *Pipeline) flush() error {
 		for _, part := range p.parts {
 			p.partial[s] = part.aggregator.Shard(p.partial[s], s)
 		}
+		p.shards[s].Advance(p.received + 1)
 		return p.shards[s].Apply(p.partial[s])
 	})
 	if err != nil {
@@ -150,13 +155,16 @@ func (p *Pipeline) flushed(partials int) error {
 		if err := p.shards[0].ApplyDuplicates(dropped); err != nil {
 			return err
 		}
-		if part.aggregator.TakeForgot() {
-			if err := p.shards[0].NotePartialDedup(max(p.watermark, p.since)); err != nil {
-				return err
-			}
+		if part.aggregator.TakeForgot() { // what was forgotten can come again for as long as it should be known
+			p.partialUntil = p.received.Add(p.layout.Horizon)
 		}
 		refused += part.aggregator.Refused()
 		part.aggregator.Reset()
+	}
+	if p.received < p.partialUntil {
+		if err := p.shards[0].NotePartialDedup(); err != nil {
+			return err
+		}
 	}
 	if p.options.Observer.Flushed != nil {
 		p.options.Observer.Flushed(partials, duplicates, refused)

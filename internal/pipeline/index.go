@@ -8,9 +8,8 @@ import (
 	"os"
 	"strings"
 
-	"github.com/zeebo/xxh3"
-
 	"crest"
+	"crest/internal/config"
 	"crest/internal/eventlog"
 	"crest/internal/shard"
 	"crest/window"
@@ -28,7 +27,7 @@ var errIndex = errors.New("damaged checkpoint index")
 
 // checkpointIndex is the last part of a checkpoint file.
 type checkpointIndex struct {
-	layout    []byte
+	layout    string // its fingerprint
 	offset    eventlog.Offset
 	since     crest.Millis
 	watermark crest.Millis
@@ -38,26 +37,29 @@ type checkpointIndex struct {
 	blobs     map[blobKey]blobRef
 }
 
-// layoutFingerprint identifies the settings that saved buckets depend on. It spells out each, so that a setting which
-// comes later doesn't make older checkpoints unreadable.
-func layoutFingerprint(l *shard.Layout) []byte {
-	var d strings.Builder
-	fmt.Fprintf(&d, "shards=%d dimensions=%q spell=%d", l.Shards, l.Dimensions, l.SpellMemory)
-	for _, t := range l.Types {
-		fmt.Fprintf(&d, " type=%q narrow=%v spell=%v", t.Name, t.Narrow, t.Spell)
+// layoutFingerprint spells out the settings that saved buckets depend on, a line each. A setting that comes later gets a
+// line only when it is used, so that it doesn't make older checkpoints unreadable.
+func layoutFingerprint(c *config.Config, l *shard.Layout) string {
+	lines := []string{
+		fmt.Sprintf("shards %d", l.Shards), fmt.Sprintf("partitions %d", c.Counting.Partitions),
+		fmt.Sprintf("dimensions %q", l.Dimensions),
 	}
-	for _, rings := range [][]window.Config{l.Rings, l.NarrowRings} {
+	for _, t := range l.Types {
+		lines = append(lines, fmt.Sprintf("type %q, boards %v, normalizer %q", t.Name, t.Narrow, t.Normalizer))
+	}
+	for i, rings := range [][]window.Config{l.Rings, l.NarrowRings} {
 		for _, r := range rings {
-			fmt.Fprintf(&d, " width=%s buckets=%d windows=%v memory=%d", r.Width, r.Buckets, r.Windows, r.Memory)
+			of := [...]string{"bucket", "narrow_bucket"}[i]
+			lines = append(lines, fmt.Sprintf("windows of %v buckets of %s, %s %d bytes a shard", r.Windows, r.Width, of, r.Memory))
 		}
 	}
-	return binary.LittleEndian.AppendUint64(nil, xxh3.HashString(d.String()))
+	return strings.Join(append(lines, fmt.Sprintf("spellings %d bytes a shard", l.SpellMemory)), "\n")
 }
 
 // encodeIndex describes the counting state whose buckets are in blobs.
 func (p *Pipeline) encodeIndex(blobs map[blobKey]blobRef) []byte {
 	var w indexWriter
-	w.text(string(layoutFingerprint(p.layout)))
+	w.text(layoutFingerprint(p.config, p.layout))
 	w.number(int64(p.offset))
 	w.number(int64(p.since))
 	w.number(int64(p.watermark))
@@ -149,7 +151,7 @@ func readIndex(dir string, seq uint64) (*checkpointIndex, error) {
 func decodeIndex(data []byte) (*checkpointIndex, error) {
 	r := indexReader{data: data}
 	x := &checkpointIndex{newest: map[blobKey]int64{}, blobs: map[blobKey]blobRef{}}
-	x.layout = []byte(r.text())
+	x.layout = r.text()
 	x.offset = eventlog.Offset(r.number())
 	x.since = crest.Millis(r.number())
 	x.watermark = crest.Millis(r.number())

@@ -1,8 +1,12 @@
 package pipeline
 
 import (
+	"fmt"
+	"math/rand/v2"
 	"slices"
+	"time"
 
+	"crest/hashtag"
 	"crest/internal/config"
 	"crest/internal/shard"
 	"crest/sketch"
@@ -13,6 +17,9 @@ import (
 // together with its index.
 const maxPartials = 1 << 15
 
+// onlyAllTime is the width of the buckets that weights are summed by when no window has any.
+const onlyAllTime = time.Minute
+
 // layoutOf says what the configuration means for the shards.
 func layoutOf(c *config.Config) *shard.Layout {
 	l := &shard.Layout{
@@ -22,12 +29,16 @@ func layoutOf(c *config.Config) *shard.Layout {
 		RecentBytes: int(c.Counting.DedupMemory) / c.Counting.Partitions,
 		SpellMemory: max(sketch.MinMemory, int(c.Counting.Bucket)/4/c.Counting.Shards),
 		MaxPartials: maxPartials,
+		Secret:      shard.Secret{rand.Uint64(), rand.Uint64()},
 	}
 	for _, d := range c.Dimensions {
 		l.Dimensions = append(l.Dimensions, d.Name)
 	}
 	for _, t := range c.Types {
-		st := shard.Type{Name: t.Name, Spell: t.Normalize != ""}
+		st := shard.Type{Name: t.Name}
+		if t.Normalize != "" {
+			st.Normalizer = fmt.Sprintf("%s/%d", t.Normalize, hashtag.Version)
+		}
 		for _, names := range t.Boards {
 			var set []int
 			for _, name := range names {
@@ -43,6 +54,9 @@ func layoutOf(c *config.Config) *shard.Layout {
 		if w.Bucket > 0 && (l.Grain == 0 || w.Bucket < l.Grain) {
 			l.Grain = w.Bucket
 		}
+	}
+	if l.Grain == 0 {
+		l.Grain = onlyAllTime
 	}
 	return l
 }

@@ -2,7 +2,6 @@ package pipeline
 
 import (
 	"context"
-	"errors"
 	"fmt"
 	"sync/atomic"
 	"time"
@@ -55,17 +54,21 @@ type Pipeline struct {
 	offset    eventlog.Offset // where reading goes on
 	since     crest.Millis    // when counting began; 0 before the first event or tick
 	watermark crest.Millis    // everything received before is counted, or waits in an aggregator
+	received  crest.Millis    // of the newest record that was taken in
 	marks     marks           // where the dedup horizon begins in the log
+
+	partialUntil crest.Millis // received time until which duplicates can come of ids that were forgotten too early
 
 	flushAt      crest.Millis
 	checkpointAt crest.Millis
 	schedule     []*scheduled
-	saved        savedState
 	build        chan refresh
-	save         chan snapshot
-	saveFailed   chan struct{}
-	saving       atomic.Bool // a checkpoint is being written
-	needed       atomic.Int64
+
+	saved    savedState
+	save     chan snapshot
+	saveDone chan error // how writing the last one went
+	saving   bool       // one is being written
+	needed   atomic.Int64
 }
 
 // partition is what one partition's goroutine uses.
@@ -88,7 +91,7 @@ const drainTimeout = 10 * time.Second
 func New(cfg *config.Config, options Options) (*Pipeline, error) {
 	p := &Pipeline{
 		config: cfg, options: options, layout: layoutOf(cfg),
-		build: make(chan refresh, 1), save: make(chan snapshot), saveFailed: make(chan struct{}, 1),
+		build: make(chan refresh, 1), save: make(chan snapshot), saveDone: make(chan error, 1),
 	}
 	p.reset()
 	if options.Checkpoint == "" {
@@ -118,7 +121,7 @@ func (p *Pipeline) reset() {
 		p.shards = append(p.shards, shard.New(p.layout, p.boards))
 	}
 	p.partial = make([][]shard.Partial, p.layout.Shards)
-	p.offset, p.since, p.watermark = 0, 0, 0
+	p.offset, p.since, p.watermark, p.received, p.partialUntil = 0, 0, 0, 0, 0
 	p.marks = marks{horizon: p.layout.Horizon}
 	p.saved = savedState{}
 	p.planRefreshes()
@@ -139,8 +142,9 @@ func (p *Pipeline) Run(ctx context.Context) error {
 		<-building
 		<-saving
 	}()
-	if err := p.recallIDs(ctx); err != nil {
-		return err
+	p.recallIDs(ctx)
+	if ctx.Err() != nil {
+		return nil // before anything was counted: what is on disk is right as it is
 	}
 	if err := p.read(ctx, idle, func(eventlog.Batch) bool { return false }); err != nil {
 		return err
@@ -164,12 +168,8 @@ func (p *Pipeline) drain() error {
 	if p.options.Checkpoint == "" {
 		return nil
 	}
-	s, err := p.snapshot()
-	if err != nil {
-		return err
-	}
-	p.save <- s
-	return nil
+	p.saveEnded(true)
+	return p.startSave()
 }
 
 // read takes in batches until ctx ends or last says that one was the last.
@@ -219,21 +219,14 @@ func (p *Pipeline) open() (eventlog.Reader, error) {
 // skip moves past records that the log has lost, if that is what the error says. What is counted from then on is not
 // everything, so counting begins anew as far as lists are concerned.
 func (p *Pipeline) skip(err error) bool {
-	var (
-		trimmed *eventlog.TrimmedError
-		corrupt *eventlog.CorruptError
-	)
-	switch {
-	case errors.As(err, &trimmed) && trimmed.Oldest > p.offset:
-		if p.offset == 0 && p.since == 0 { // a first start on a log that is older
-			p.offset = trimmed.Oldest
-			return true
-		}
-		p.offset = trimmed.Oldest
-	case errors.As(err, &corrupt) && corrupt.Resume > p.offset:
-		p.offset = corrupt.Resume
-	default:
+	next := afterGap(err)
+	if next <= p.offset {
 		return false
+	}
+	first := p.offset == 0 && p.since == 0
+	p.offset = next
+	if first { // on a log that is older: nothing that was counted is missing
+		return true
 	}
 	p.since = 0
 	p.noteSkipped(err)

@@ -431,25 +431,6 @@ func TestADamagedCheckpointFallsBack(t *testing.T) {
 	})
 }
 
-func TestOtherSettingsAreRefused(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		cfg := testConfig(t, "views")
-		n := start(t, cfg, t.TempDir())
-		time.Sleep(12 * time.Second)
-		n.stop()
-		cfg.Counting.Shards = 8
-		log, err := disklog.Open(disklog.Config{Dir: filepath.Join(n.dir, "log")})
-		if err != nil {
-			t.Fatal(err)
-		}
-		defer func() { _ = log.Close() }()
-		_, err = New(cfg, Options{Log: log, Lists: n.lists, Checkpoint: filepath.Join(n.dir, "checkpoint"), Now: time.Now})
-		if crest.CodeOf(err) != crest.CodeOutOfRange {
-			t.Fatalf("got %v", err)
-		}
-	})
-}
-
 func TestAbsentCheckpointsOfManyFilesStayFew(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		cfg := testConfig(t, "views")

@@ -36,7 +36,7 @@ func (p *Pipeline) planRefreshes() {
 
 // planFrom sets what is due next after a moment.
 func (p *Pipeline) planFrom(t crest.Millis) {
-	p.flushAt = after(t, p.config.Counting.Flush)
+	p.flushAt = p.nextFlush(t)
 	p.checkpointAt = after(t, p.config.Counting.Checkpoint)
 	for _, s := range p.schedule {
 		s.at = after(t, s.window.Refresh)
@@ -45,6 +45,11 @@ func (p *Pipeline) planFrom(t crest.Millis) {
 
 // after returns the first multiple of every after t.
 func after(t crest.Millis, every time.Duration) crest.Millis { return t.Floor(every).Add(every) }
+
+// nextFlush returns when to flush after t. All that one flush adds was received while one bucket was the newest.
+func (p *Pipeline) nextFlush(t crest.Millis) crest.Millis {
+	return min(after(t, p.config.Counting.Flush), after(t, p.layout.Grain))
+}
 
 // due returns the next moment at which something is to be done.
 func (p *Pipeline) due() crest.Millis {
@@ -58,11 +63,11 @@ func (p *Pipeline) due() crest.Millis {
 // reach does all that is due by t. Everything received before t has been taken in, and nothing since the last moment
 // that was due, so each window's newest moment by t can stand for those in between.
 func (p *Pipeline) reach(t crest.Millis) error {
-	p.watermark = t
 	if err := p.flush(); err != nil {
 		return err
 	}
-	p.flushAt = after(t, p.config.Counting.Flush)
+	p.watermark = t
+	p.flushAt = p.nextFlush(t)
 	now := p.options.Now()
 	byMoment := map[crest.Millis][]*scheduled{}
 	var moments []crest.Millis

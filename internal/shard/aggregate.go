@@ -62,15 +62,12 @@ type dupKey struct {
 	time  crest.Millis
 }
 
-// maxFresh bounds the narrowed boards that one flush can ask for.
-const maxFresh = 256
-
 const tableStart = 1 << 10
 
 // NewAggregator returns an empty aggregator.
 func NewAggregator(layout *Layout, boards *Boards) *Aggregator {
 	return &Aggregator{
-		layout: layout, boards: boards, recent: newRecentIDs(layout.Horizon, layout.RecentBytes),
+		layout: layout, boards: boards, recent: newRecentIDs(layout.Horizon, layout.RecentBytes, layout.Secret),
 		index: make([]uint32, 2*tableStart), freshNames: map[string]int{}, duplicates: map[dupKey]uint64{},
 		groups: make([]int, layout.Shards+1),
 	}
@@ -146,7 +143,7 @@ func (a *Aggregator) narrowed(ev *crest.Event, typ int, set []int) (board int, o
 	if n, ok := a.freshNames[string(name)]; ok {
 		return n, true
 	}
-	if len(a.fresh) == maxFresh || a.boards.narrowed == a.layout.MaxBoards {
+	if len(a.fresh) >= a.layout.MaxBoards-a.boards.narrowed {
 		a.refused += uint64(ev.Weight)
 		return 0, false
 	}
@@ -201,9 +198,10 @@ func (a *Aggregator) add(board int, hash uint64, shard uint16, key string, t cre
 	}
 }
 
-// probe mixes what identifies a cell.
+// probe mixes what identifies a cell with the secret.
 func (a *Aggregator) probe(hash uint64, board int, t crest.Millis) uint64 {
-	return bits.RotateLeft64(hash^uint64(board)*0x9e3779b97f4a7c15^uint64(t)*0xc2b2ae3d27d4eb4f, 20)
+	high, low := bits.Mul64(hash^a.layout.Secret[0], uint64(board)*0x9e3779b97f4a7c15^uint64(t)^a.layout.Secret[1])
+	return high ^ low
 }
 
 func (a *Aggregator) key(c *cell) string {

@@ -14,6 +14,9 @@ type Board struct {
 	spell bool   // not a ranking: counts how the items of the type are spelled
 }
 
+// Spells reports whether the board counts how items are spelled, and has no lists.
+func (b *Board) Spells() bool { return b.spell }
+
 // Boards knows every board by number. Each type has one from the start, and one for its spellings where it needs it;
 // narrowed boards come when their values are first seen, up to Layout.MaxBoards. Numbers never change.
 type Boards struct {
@@ -33,7 +36,7 @@ func NewBoards(layout *Layout) *Boards {
 	}
 	for i, t := range layout.Types {
 		n := -1
-		if t.Spell {
+		if t.Normalizer != "" {
 			n = len(b.list)
 			b.list = append(b.list, Board{Board: crest.Board{Type: t.Name}, Type: i, spell: true})
 		}

@@ -9,10 +9,14 @@ import (
 
 // Type is a kind of item as the shards see it.
 type Type struct {
-	Name   string
-	Narrow [][]int // sets of dimension numbers: an event with values for all of a set counts on a board of its own
-	Spell  bool    // items are normalised, so remember how each is mostly spelled
+	Name       string
+	Narrow     [][]int // sets of dimension numbers: an event with values for all of a set counts on a board of its own
+	Normalizer string  // name and version of what items went through; with one, how each is mostly spelled is remembered
 }
+
+// Secret makes hashes that a producer can't foresee, so that nobody can choose ids or items that all fall on one place of
+// a table. It changes no count and is not saved.
+type Secret [2]uint64
 
 // Layout fixes what is counted and how. A saved state is bound to it.
 type Layout struct {
@@ -22,11 +26,12 @@ type Layout struct {
 	NarrowRings []window.Config // of a narrowed board, the same but for Memory
 	SpellMemory int             // most bytes per shard for the spellings of a type
 	Shards      int
-	MaxBoards   int // narrowed boards kept
-	Grain       time.Duration
+	MaxBoards   int           // narrowed boards kept
+	Grain       time.Duration // width of the finest buckets
 	Horizon     time.Duration // how long an event id is remembered
 	RecentBytes int           // most memory for the ids of one partition
 	MaxPartials int           // partials after which an aggregator asks to be flushed
+	Secret      Secret
 }
 
 // ShardOf returns the shard on which items of that hash live. Shards take the hash's top bits; inside a shard, summaries

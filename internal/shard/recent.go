@@ -13,9 +13,11 @@ import (
 // generations an id belongs to. A generation lasts a horizon, and when the next begins, the one before the last is
 // forgotten.
 //
-// When the memory is spent, the next generation begins early. That can only let a duplicate through, which the recount
-// finds; it never drops a new event.
+// When the memory is spent, the next generation begins early. That can only let a duplicate through; it never drops a new
+// event. Two ids are taken for one when 62 bits of their hashes agree, which a producer can't bring about: the hash
+// depends on a secret.
 type recentIDs struct {
+	secret     Secret
 	horizon    time.Duration
 	maxSlots   int      // a power of two; 0 remembers nothing
 	slots      []uint64 // 0 is free
@@ -28,12 +30,14 @@ type recentIDs struct {
 
 const recentStart = 1 << 9 // slots at first
 
-func newRecentIDs(horizon time.Duration, memory int) *recentIDs {
+func newRecentIDs(horizon time.Duration, memory int, secret Secret) *recentIDs {
 	slots := memory / 8
-	if slots < recentStart || horizon <= 0 {
+	if slots < recentStart || horizon < time.Millisecond {
 		return &recentIDs{}
 	}
-	return &recentIDs{horizon: horizon, maxSlots: 1 << (bits.Len(uint(slots)) - 1), slots: make([]uint64, recentStart)}
+	return &recentIDs{
+		secret: secret, horizon: horizon, maxSlots: 1 << (bits.Len(uint(slots)) - 1), slots: make([]uint64, recentStart),
+	}
 }
 
 // seen reports whether the id was seen before, and remembers it. Received times must not go back.
@@ -44,7 +48,7 @@ func (r *recentIDs) seen(id crest.EventID, received crest.Millis) bool {
 	if received >= r.turn {
 		r.advance(received)
 	}
-	h := hashOf(id)
+	h := r.hash(id)
 	slot := r.find(h)
 	if r.slots[slot] != 0 {
 		return true
@@ -66,14 +70,14 @@ func (r *recentIDs) fetch(events []Event) {
 	}
 	touched := uint64(0)
 	for i := range events {
-		touched |= r.slots[r.home(hashOf(events[i].ID))]
+		touched |= r.slots[r.home(r.hash(events[i].ID))]
 	}
 	r.touched = touched
 }
 
-// hashOf folds an id into bits of which the lowest is 0 and another is not.
-func hashOf(id crest.EventID) uint64 {
-	high, low := bits.Mul64(binary.LittleEndian.Uint64(id[:8])^0x9e3779b97f4a7c15, binary.LittleEndian.Uint64(id[8:])^0xc2b2ae3d27d4eb4f)
+// hash folds an id into bits of which the lowest is 0 and another is not.
+func (r *recentIDs) hash(id crest.EventID) uint64 {
+	high, low := bits.Mul64(binary.LittleEndian.Uint64(id[:8])^r.secret[0], binary.LittleEndian.Uint64(id[8:])^r.secret[1])
 	return (high^low)&^1 | 2
 }
 

@@ -83,15 +83,25 @@ func (s *Shard) ApplyDuplicates(dropped []Duplicates) error {
 	return nil
 }
 
-// NotePartialDedup says on every board that ids had to be forgotten too early around time t.
-func (s *Shard) NotePartialDedup(t crest.Millis) error {
+// Advance moves every ring forwards to a moment before which all has been received: what is late is late by when it was
+// received, not by what happened to be added before it.
+func (s *Shard) Advance(received crest.Millis) {
+	for _, rings := range s.rings {
+		for _, r := range rings {
+			r.Advance(received)
+		}
+	}
+}
+
+// NotePartialDedup says on every board that duplicates may have been counted lately.
+func (s *Shard) NotePartialDedup() error {
 	for _, board := range s.boards.Rankings() {
 		rings, err := s.Rings(board)
 		if err != nil {
 			return err
 		}
 		for _, r := range rings {
-			r.NotePartialDedup(t)
+			r.NotePartialDedup()
 		}
 	}
 	return nil

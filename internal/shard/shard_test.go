@@ -22,12 +22,12 @@ func layout(shards, memory int) *Layout {
 	return &Layout{
 		Types: []Type{
 			{Name: "article", Narrow: [][]int{{0}, {1}, {0, 1}}},
-			{Name: "hashtag", Spell: true},
+			{Name: "hashtag", Normalizer: "hashtag/1"},
 		},
 		Dimensions: []string{"category", "region"},
 		Rings:      rings(memory), NarrowRings: rings(memory), SpellMemory: 64 << 10,
 		Shards: shards, MaxBoards: 64, Grain: 10 * time.Second,
-		Horizon: 2 * time.Minute, RecentBytes: 4 << 20, MaxPartials: 1 << 14,
+		Horizon: 2 * time.Minute, RecentBytes: 4 << 20, MaxPartials: 1 << 14, Secret: testSecret(),
 	}
 }
 
