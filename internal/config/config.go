@@ -8,7 +8,8 @@ import (
 	"crest"
 )
 
-// Config is everything that a node is built from. Zero fields are filled from the preset.
+// Config is everything that a node is built from. [Load] lays a file over a preset; a Config made otherwise has to be
+// complete.
 type Config struct {
 	Preset     string         `yaml:"preset"` // "views" or "shares"
 	Listen     string         `yaml:"listen"` // address of the public API and page

@@ -6,7 +6,7 @@ import (
 	"fmt"
 	"io"
 	"os"
-	"strconv"
+	"reflect"
 	"time"
 
 	"github.com/goccy/go-yaml"
@@ -103,7 +103,7 @@ func decode(data []byte, into any, options ...yaml.DecodeOption) error {
 	if len(data) == 0 {
 		return nil
 	}
-	options = append(options, yaml.CustomUnmarshaler(unmarshalDuration))
+	options = append(options, yaml.CustomUnmarshaler(unmarshalDuration), yaml.CustomUnmarshaler(unmarshalBytes))
 	d := yaml.NewDecoder(bytes.NewReader(data), options...)
 	if err := d.Decode(into); err != nil {
 		return locate(data, err)
@@ -115,59 +115,57 @@ func decode(data []byte, into any, options ...yaml.DecodeOption) error {
 	return nil
 }
 
-// durationError remembers the text, so that its line can be found: the decoder gives no position for it.
-type durationError struct{ text string }
+// valueError is of a value whose position the decoder does not give; locate looks for it.
+type valueError struct {
+	error
 
-func (e durationError) Error() string {
-	return fmt.Sprintf("%q is not a duration; write 250ms, 10s, 5m or 24h", e.text)
+	text string // as the file has it
+	of   reflect.Type
 }
 
+func (e valueError) Unwrap() error { return e.error }
+
 func unmarshalDuration(d *time.Duration, raw []byte) error {
-	text := string(bytes.Trim(bytes.TrimSpace(raw), `"'`))
+	text := unquoted(raw)
 	if text == "0" {
 		*d = 0
 		return nil
 	}
 	parsed, err := time.ParseDuration(text)
 	if err != nil {
-		return durationError{text}
+		return valueError{fmt.Errorf("%q is not a duration; write 250ms, 10s, 5m or 24h", text), text, reflect.TypeFor[time.Duration]()}
 	}
 	*d = parsed
 	return nil
 }
 
-// locate turns a decoding error into one that begins with its line.
+func unmarshalBytes(b *Bytes, raw []byte) error {
+	text := unquoted(raw)
+	parsed, err := ParseBytes(text)
+	if err != nil {
+		return valueError{err, text, reflect.TypeFor[Bytes]()}
+	}
+	*b = parsed
+	return nil
+}
+
+func unquoted(raw []byte) string { return string(bytes.Trim(bytes.TrimSpace(raw), `"'`)) }
+
+// locate turns a decoding error into one that begins with its line, where that is certain.
 func locate(data []byte, err error) error {
 	var positioned yaml.Error
 	if errors.As(err, &positioned) && positioned.GetToken() != nil {
 		p := positioned.GetToken().Position
 		return crest.Errorf(crest.CodeMalformed, "", "line %d, column %d: %s", p.Line, p.Column, positioned.GetMessage())
 	}
-	text, reason := "", err.Error()
-	if bad, ok := errors.AsType[durationError](err); ok {
-		text = bad.text
-	} else if bad, ok := errors.AsType[*crest.Error](err); ok {
-		text, reason = quoted(bad.Message), bad.Message
+	reason := err.Error()
+	if bad, ok := errors.AsType[*crest.Error](err); ok {
+		reason = bad.Message
 	}
-	if text != "" {
-		for i, line := range bytes.Split(data, []byte("\n")) {
-			if bytes.Contains(line, []byte(text)) {
-				return crest.Errorf(crest.CodeMalformed, "", "line %d: %s", i+1, reason)
-			}
+	if bad, ok := errors.AsType[valueError](err); ok {
+		if at := lineOf(data, bad); at > 0 {
+			return crest.Errorf(crest.CodeMalformed, "", "line %d: %s", at, reason)
 		}
 	}
 	return crest.Errorf(crest.CodeMalformed, "", "%s", reason)
-}
-
-// quoted returns the text in quotes at the start of a message.
-func quoted(message string) string {
-	prefix, err := strconv.QuotedPrefix(message)
-	if err != nil {
-		return ""
-	}
-	text, err := strconv.Unquote(prefix)
-	if err != nil {
-		return ""
-	}
-	return text
 }

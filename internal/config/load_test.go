@@ -41,8 +41,10 @@ func TestFileIsLaidOverThePreset(t *testing.T) {
 preset: shares
 listen: ":9000"
 counting:
-  bucket: 2MiB
-  dedup_horizon: 30s
+  bucket: 2MiB # two of them
+  dedup_horizon: 30s # not for long
+  dedup_memory: "2 GiB" # 'as much'
+  narrow_bucket: 100_000
 windows:
   - {name: 5m, length: 5m, bucket: 5s, refresh: 1s}
   - {name: all, length: 0, refresh: 1m}
@@ -57,6 +59,9 @@ lists: {max_k: 50}
 	}
 	if c.Counting.Bucket != 2*MiB || c.Counting.DedupHorizon != 30*time.Second {
 		t.Errorf("named counting fields: %+v", c.Counting)
+	}
+	if c.Counting.DedupMemory != 2*GiB || c.Counting.NarrowBucket != 100_000 {
+		t.Errorf("named sizes: %+v", c.Counting)
 	}
 	if c.Counting.Shards != preset.Counting.Shards || c.Ingest != preset.Ingest || c.Types[0].IDField != "article_id" {
 		t.Errorf("fields left out must keep the preset's values: %+v", c)
@@ -98,6 +103,10 @@ func TestBadFilesNameLineAndReason(t *testing.T) {
 		{"unitless duration", "counting:\n  flush: 10\n", `line 2: "10" is not a duration`},
 		{"bad size", "counting:\n  bucket: 5 apples\n", `line 2: "5 apples" is not a size`},
 		{"negative size", "counting:\n  bucket: -5\n", `line 2: "-5" is not a size`},
+		{"bad duration that is right elsewhere", "# 10\nlists: {max_k: 10}\ncounting:\n  bucket: 10\nwindows:\n  - name: x10\n    length: 10m\n    bucket: 10\n", `line 8: "10" is not a duration`},
+		{"bad size that is right elsewhere", "windows:\n  - {name: 5m, length: 5m, bucket: 10s, refresh: 1s}\ncounting: {flush: 5m, bucket: \"5m b\", narrow_bucket: '10s'}\n", `line 3: "5m b" is not a size`},
+		{"bad duration in flow style", "windows: [{name: 5m, length: 5m,\n  bucket: 1 s}]\n", `line 2: "1 s" is not a duration`},
+		{"bad duration by an alias", "data: &d soon\ncounting:\n  flush: *d\n", `"soon" is not a duration`},
 		{"wrong kind", "counting:\n  shards: many\n", "line 2"},
 		{"not yaml", "types: [\n", "line 1"},
 		{"two documents", "data: a\n---\ndata: b\n", "more than one"},
@@ -108,6 +117,9 @@ func TestBadFilesNameLineAndReason(t *testing.T) {
 			_, err := Load(write(t, test.text), "")
 			if err == nil || !strings.Contains(err.Error(), test.want) {
 				t.Errorf("got %v, want something with %q", err, test.want)
+			}
+			if test.name == "bad duration by an alias" && strings.Contains(err.Error(), "line 1") {
+				t.Errorf("%v names a line where nothing is wrong", err)
 			}
 			if crest.CodeOf(err) == crest.CodeInternal {
 				t.Errorf("%v has no code", err)

@@ -21,6 +21,9 @@ const (
 	plannedKey     = 16            // bytes of an item's id with its place in a summary
 	entryBytes     = (128 + 4) / 8 // an entry of a summary's heavy part, with its share of the set
 	totalItemBytes = 40 + 8        // an item in a window's totals, with its share of the index
+	spellingsPart  = 4             // spellings of a normalised type have a bucket of this part
+
+	maxPeak = 1e9 // events per second
 )
 
 // Traffic is what a plan is made for.
@@ -47,18 +50,20 @@ type Plan struct {
 	LogPerDay   Bytes         `json:"log_bytes_per_day"`
 	LogKept     Bytes         `json:"log_bytes_kept"`
 	LogReaches  time.Duration `json:"log_reaches_ns"` // how far back the log goes at the average rate
+	LogFull     bool          `json:"log_full"`       // log.retain_bytes is reached before log.retain_age
 	ArchiveDay  Bytes         `json:"archive_bytes_per_day"`
 	ArchiveKept Bytes         `json:"archive_bytes_kept"` // 30 days
 }
 
 // BoardPlan is the memory of boards of one kind.
 type BoardPlan struct {
-	Name   string     `json:"name"` // a type, or "narrowed"
-	Boards int        `json:"boards"`
-	Rings  []RingPlan `json:"rings"`
-	Totals Bytes      `json:"totals_bytes"` // running totals of one board's windows, at most
-	Each   Bytes      `json:"bytes_each"`
-	Bytes  Bytes      `json:"bytes"`
+	Name      string     `json:"name"` // a type, or "narrowed"
+	Boards    int        `json:"boards"`
+	Rings     []RingPlan `json:"rings"`
+	Totals    Bytes      `json:"totals_bytes"`    // running totals of one board's windows, at most
+	Spellings Bytes      `json:"spellings_bytes"` // of a normalised type
+	Each      Bytes      `json:"bytes_each"`
+	Bytes     Bytes      `json:"bytes"`
 }
 
 // RingPlan is the memory of one row of buckets of a board.
@@ -93,9 +98,11 @@ type DedupPlan struct {
 // Plan works out what the configuration needs for a load. Memory figures are limits: summaries begin small and grow as
 // items come.
 func (c *Config) Plan(t Traffic) (Plan, error) {
-	if !(t.Peak > 0) || !(t.Average > 0) || t.Average > t.Peak || t.Peak > 1e9 {
-		return Plan{}, crest.Errorf(crest.CodeOutOfRange, "rate", "of %g at the peak and %g on average: both must be positive, the average no higher, the peak at most 1e9",
-			t.Peak, t.Average)
+	if !(t.Peak > 0 && t.Peak <= maxPeak) {
+		return Plan{}, crest.Errorf(crest.CodeOutOfRange, "rate", "is %g events a second; it must be above 0 and at most %g", t.Peak, float64(maxPeak))
+	}
+	if !(t.Average > 0 && t.Average <= t.Peak) {
+		return Plan{}, crest.Errorf(crest.CodeOutOfRange, "average", "is %g events a second; it must be above 0 and at most the peak's %g", t.Average, t.Peak)
 	}
 	p := Plan{
 		Preset: c.Preset, Peak: t.Peak, Average: t.Average, PerDay: t.Average * day.Seconds(),
@@ -116,11 +123,22 @@ const day = 24 * time.Hour
 
 func (c *Config) planMemory(p *Plan) {
 	for _, t := range c.Types {
-		p.Boards = append(p.Boards, c.planBoard(t.Name, 1, c.Counting.Bucket))
+		p.Boards = append(p.Boards, c.planType(t))
 	}
 	if c.narrows() && c.Counting.MaxBoards > 0 {
 		p.Boards = append(p.Boards, c.planBoard("narrowed", c.Counting.MaxBoards, c.Counting.NarrowBucket))
 	}
+}
+
+func (c *Config) planType(t Type) BoardPlan {
+	b := c.planBoard(t.Name, 1, c.Counting.Bucket)
+	if t.Normalize != "" {
+		shards := Bytes(c.Counting.Shards)
+		b.Spellings = shards * max(minSummary, c.Counting.Bucket/spellingsPart/shards)
+		b.Each += b.Spellings
+		b.Bytes = b.Each
+	}
+	return b
 }
 
 func (c *Config) planBoard(name string, boards int, bucket Bytes) BoardPlan {
@@ -193,7 +211,7 @@ func (c *Config) planDisk(p *Plan, t Traffic) {
 	perSecond := p.Average * inLog
 	whole := perSecond * c.Log.RetainAge.Seconds()
 	p.LogKept, p.LogReaches = Bytes(whole), c.Log.RetainAge
-	if whole > float64(c.Log.RetainBytes) {
+	if p.LogFull = whole > float64(c.Log.RetainBytes); p.LogFull {
 		p.LogKept = c.Log.RetainBytes
 		p.LogReaches = time.Duration(float64(c.Log.RetainBytes) / perSecond * float64(time.Second))
 	}

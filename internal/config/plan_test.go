@@ -37,7 +37,10 @@ func TestPlanOfViewsHasTheDesignsFigures(t *testing.T) {
 	near(t, "events a day", p.PerDay, 30e9, 0.01)
 	near(t, "raw bytes a day", float64(p.RawPerDay), 3e12, 0.01)
 	near(t, "archive a day", float64(p.ArchiveDay), 1e12, 0.01)
-	if p.LogKept != c.Log.RetainBytes {
+	if s := p.Boards[1].Spellings; s != 64*(c.Counting.Bucket/4/64) || p.Boards[1].Bytes != p.Boards[0].Bytes+s || p.Boards[0].Spellings != 0 {
+		t.Errorf("spellings of hashtags have %s, those of videos %s", s, p.Boards[0].Spellings)
+	}
+	if p.LogKept != c.Log.RetainBytes || !p.LogFull {
 		t.Errorf("the log keeps %s; it is bounded to %s", p.LogKept, c.Log.RetainBytes)
 	}
 	near(t, "how far the log reaches", p.LogReaches.Seconds(), float64(64*GiB)/35e6, 0.001)
@@ -72,7 +75,7 @@ func TestPlanOfSharesHasTheDesignsFigures(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if small.LogReaches != c.Log.RetainAge || small.LogKept != Bytes(10*50*c.Log.RetainAge.Seconds()) {
+	if small.LogFull || small.LogReaches != c.Log.RetainAge || small.LogKept != Bytes(10*50*c.Log.RetainAge.Seconds()) {
 		t.Errorf("a small log keeps %s, the last %s", small.LogKept, small.LogReaches)
 	}
 	if small.Memory != p.Memory {
@@ -80,8 +83,20 @@ func TestPlanOfSharesHasTheDesignsFigures(t *testing.T) {
 	}
 }
 
+func TestSpellingsHaveALeastSummaryOnEveryShard(t *testing.T) {
+	c, _ := Preset("views")
+	c.Counting.Bucket = minSummary * Bytes(c.Counting.Shards)
+	p, err := c.Plan(Traffic{Peak: 2, Average: 1})
+	if err != nil || p.Boards[1].Spellings != c.Counting.Bucket {
+		t.Errorf("spellings have %s of a bucket of %s, %v", p.Boards[1].Spellings, c.Counting.Bucket, err)
+	}
+}
+
 func TestPlanRefusesNonsense(t *testing.T) {
 	c, _ := Preset("views")
+	if _, err := c.Plan(Traffic{Peak: 1, Average: 2}); err == nil || err.Error() != "average: is 2 events a second; it must be above 0 and at most the peak's 1 (out_of_range)" {
+		t.Error(err)
+	}
 	for _, bad := range []Traffic{{}, {Peak: 1}, {Peak: 1, Average: 2}, {Peak: -1, Average: -1}, {Peak: math.NaN(), Average: 1}, {Peak: 1e12, Average: 1}} {
 		if _, err := c.Plan(bad); err == nil {
 			t.Errorf("%+v was planned", bad)

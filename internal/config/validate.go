@@ -25,6 +25,8 @@ const (
 	MinRefresh      = 100 * time.Millisecond
 	MinBucketWidth  = time.Second
 	MaxDedupHorizon = time.Hour
+	MaxDedupMemory  = TiB
+	MaxPending      = GiB // what the event log takes
 
 	minSummary       = 4 * KiB // what sketch.New accepts
 	maxSummary       = GiB
@@ -259,7 +261,7 @@ func (c *Config) checkCounting(p *problems) {
 	if n.DedupHorizon > 0 && partitionsFit {
 		least := minDedupOfOne * Bytes(n.Partitions)
 		p.check(n.DedupMemory >= least, "counting.dedup_memory", "is %s; %d partitions need at least %s", n.DedupMemory, n.Partitions, least)
-		p.check(n.DedupMemory <= TiB, "counting.dedup_memory", "is %s; at most %s are possible", n.DedupMemory, TiB)
+		p.check(n.DedupMemory <= MaxDedupMemory, "counting.dedup_memory", "is %s; at most %s are possible", n.DedupMemory, MaxDedupMemory)
 	}
 	p.check(n.Checkpoint >= time.Second && n.Checkpoint <= time.Hour, "counting.checkpoint", "is %s; it must be from 1s to 1h", n.Checkpoint)
 }
@@ -287,7 +289,7 @@ func (c *Config) checkLog(p *problems) {
 	p.check(l.Segment >= MiB && l.Segment <= 16*GiB, "log.segment", "is %s; it must be from %s to %s", l.Segment, MiB, 16*GiB)
 	p.check(l.RetainAge >= time.Minute, "log.retain_age", "is %s; it must be at least 1m", l.RetainAge)
 	p.check(l.RetainBytes >= 2*l.Segment, "log.retain_bytes", "is %s; it must be at least two segments, %s", l.RetainBytes, 2*l.Segment)
-	p.check(l.MaxPending >= MiB && l.MaxPending <= 16*GiB, "log.max_pending", "is %s; it must be from %s to %s", l.MaxPending, MiB, 16*GiB)
+	p.check(l.MaxPending >= MiB && l.MaxPending <= MaxPending, "log.max_pending", "is %s; it must be from %s to %s", l.MaxPending, MiB, MaxPending)
 	p.check(l.MaxPending >= c.Ingest.MaxDecompressed, "log.max_pending", "is %s, less than one request may bring (ingest.max_decompressed, %s)",
 		l.MaxPending, c.Ingest.MaxDecompressed)
 }

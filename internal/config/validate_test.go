@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"crest"
+	"crest/internal/eventlog/disklog"
 )
 
 func TestValidateNamesTheField(t *testing.T) {
@@ -72,6 +73,7 @@ func TestValidateNamesTheField(t *testing.T) {
 		{"log.retain_age", func(c *Config) { c.Log.RetainAge = 0 }},
 		{"log.retain_bytes", func(c *Config) { c.Log.RetainBytes = 0 }},
 		{"log.max_pending", func(c *Config) { c.Log.MaxPending = MiB }},
+		{"log.max_pending", func(c *Config) { c.Log.MaxPending = GiB + 1 }},
 	} {
 		t.Run(test.field, func(t *testing.T) {
 			c, err := Preset("shares")
@@ -84,6 +86,21 @@ func TestValidateNamesTheField(t *testing.T) {
 				t.Errorf("got %v, want an error of field %s", err, test.field)
 			}
 		})
+	}
+}
+
+// TestTheLogTakesWhatIsValid opens a log with the most that may wait, so that both have one limit.
+func TestTheLogTakesWhatIsValid(t *testing.T) {
+	c, _ := Preset("views")
+	c.Log.MaxPending = MaxPending
+	if err := c.Validate(); err != nil {
+		t.Error(err)
+	}
+	if err := (disklog.Config{Dir: "x", MaxPendingBytes: int(MaxPending)}).Validate(); err != nil {
+		t.Error(err)
+	}
+	if err := (disklog.Config{Dir: "x", MaxPendingBytes: int(MaxPending) + 1}).Validate(); err == nil {
+		t.Error("the log takes more than a configuration may say")
 	}
 }
 
