@@ -302,6 +302,10 @@ func TestMergeFillsWhatReadersSee(t *testing.T) {
 		l.AsOf != t0 || l.GeneratedAt != t0+5 || l.K != 3 || l.Dedup != crest.DedupFull || l.Stale {
 		t.Errorf("got %+v", l)
 	}
+	p.Previous = nil
+	if alone, err := Merge(report(t0, "a", "b", "new"), 1, p); err != nil || alone.Version != l.Version {
+		t.Errorf("a builder that made no list before gives version %s, not %s (%v)", alone.Version, l.Version, err)
+	}
 	other := previous
 	other.Window = "24h"
 	p.Previous = &other

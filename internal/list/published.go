@@ -7,6 +7,8 @@ import (
 	"sync/atomic"
 	"time"
 
+	"github.com/zeebo/xxh3"
+
 	"crest"
 )
 
@@ -18,6 +20,7 @@ type Published struct {
 	with    *compressor
 	entries []byte // the entries' JSON, a comma after each
 	ends    []int  // where in entries each one ends, its comma not included
+	mark    uint32 // hash of entries
 	slots   []slot // one per k offered
 	making  sync.Mutex
 }
@@ -53,10 +56,11 @@ func render(l *crest.List, sz *sizes, with *compressor, previous *Published) *Pu
 		p.ends[i] = len(p.entries)
 		p.entries = append(p.entries, ',')
 	}
+	p.mark = uint32(xxh3.Hash(p.entries))
 	for i := range p.slots {
 		for enc := range encodings {
 			if p.wanted(i, enc, previous) {
-				p.make(i, sz.k(i), enc)
+				p.build(i, sz.k(i), enc)
 			}
 		}
 	}
@@ -96,14 +100,14 @@ func (p *Published) Body(k int, encoding string) (body []byte, used, etag string
 	f := s.forms[enc].Load()
 	if f == nil {
 		p.making.Lock()
-		f = p.make(i, k, enc)
+		f = p.build(i, k, enc)
 		p.making.Unlock()
 	}
 	return f.body, f.encoding, f.etag
 }
 
-// make returns the form, and makes it if that has not been done.
-func (p *Published) make(i, k int, enc encoding) *form {
+// build returns the form of one body, and makes it if that has not been done.
+func (p *Published) build(i, k int, enc encoding) *form {
 	s := &p.slots[i]
 	if f := s.forms[enc].Load(); f != nil {
 		return f
@@ -113,7 +117,7 @@ func (p *Published) make(i, k int, enc encoding) *form {
 		body := p.slice(k)
 		f = &form{body: body, etag: p.etag(k, enc)}
 	} else {
-		plain := p.make(i, k, identity)
+		plain := p.build(i, k, identity)
 		f = plain
 		if len(plain.body) >= minCompressed {
 			f = &form{body: p.with.compress(enc, plain.body), encoding: enc.String(), etag: p.etag(k, enc)}
@@ -136,11 +140,13 @@ func (p *Published) slice(k int) []byte {
 	return slices.Clip(append(body, "]}"...))
 }
 
-// etag names the bytes. The moment of making is in it, because two makers of one version differ in that alone.
+// etag names the bytes. The moment of making and the entries are in it, because two makers of one version may differ in
+// generated_at and in previous ranks.
 func (p *Published) etag(k int, enc encoding) string {
 	tag := make([]byte, 0, 64)
 	tag = append(append(tag, '"'), p.list.Version...)
 	tag = strconv.AppendInt(append(tag, '-'), int64(p.list.GeneratedAt-p.list.AsOf), 36)
+	tag = strconv.AppendUint(append(tag, '-'), uint64(p.mark), 36)
 	tag = strconv.AppendInt(append(tag, '-'), int64(k), 10)
 	if p.list.Stale {
 		tag = append(tag, "-stale"...)

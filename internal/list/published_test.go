@@ -3,6 +3,7 @@ package list
 import (
 	"bytes"
 	"io"
+	"slices"
 	"sync"
 	"testing"
 
@@ -102,6 +103,10 @@ func TestEntityTagsTellVersionsApart(t *testing.T) {
 		func(l *crest.List) { l.Stale = true },
 		func(l *crest.List) { l.GeneratedAt++ },
 		func(l *crest.List) { l.Version = "01JDX0000000000000000000AB" },
+		func(l *crest.List) {
+			l.Top = slices.Clone(l.Top)
+			l.Top[0].PreviousRank += 7
+		},
 	} {
 		c := *l
 		change(&c)

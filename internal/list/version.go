@@ -11,11 +11,20 @@ import (
 )
 
 // version names a list by what is on it: a ULID of as_of and of 80 bits of the list's hash. Two builders on the same
-// log give the same version, whenever they make it; versions of one board and window sort by as_of.
+// log give the same version, whenever they make it and whatever they made before; versions of one board and window sort
+// by as_of.
 func version(l *crest.List) (string, error) {
 	said := *l
 	said.Version, said.GeneratedAt, said.Stale = "", 0, false
-	hash := xxh3.Hash128(said.AppendJSON(make([]byte, 0, 512+128*len(said.Top))))
+	text := said.AppendJSONHead(make([]byte, 0, 512+128*len(l.Top)))
+	for i, e := range l.Top {
+		if i > 0 {
+			text = append(text, ',')
+		}
+		e.PreviousRank = 0
+		text = said.AppendJSONEntry(text, &e)
+	}
+	hash := xxh3.Hash128(append(text, "]}"...))
 	var id ulid.ULID
 	if l.AsOf < 0 {
 		return "", crest.Errorf(crest.CodeOutOfRange, "as_of", "is %d, before the epoch", l.AsOf)
