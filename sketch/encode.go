@@ -32,7 +32,7 @@ func (s *Summary) AppendBinary(dst []byte) ([]byte, error) {
 		dst = s.appendSet(dst, index)
 	}
 	if s.full {
-		dst = s.light.append(dst)
+		dst = s.light.appendTo(dst)
 	}
 	return binary.LittleEndian.AppendUint32(dst, checksum(dst[from:])), nil
 }
@@ -59,8 +59,8 @@ func (s *Summary) appendSet(dst []byte, index int) []byte {
 	return dst
 }
 
-// append writes the lines that are not blank, each after the number of blank lines before it.
-func (l *light) append(dst []byte) []byte {
+// appendTo writes the lines that are not blank, each after the number of blank lines before it.
+func (l *light) appendTo(dst []byte) []byte {
 	blank := uint64(0)
 	for i := range l.lines {
 		line, used := &l.lines[i], byte(0)

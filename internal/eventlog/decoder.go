@@ -53,9 +53,6 @@ func (d *Decoder) Reset(payload []byte) error {
 	return d.err
 }
 
-// Left returns how many events are still to come, if nothing is wrong with them.
-func (d *Decoder) Left() int { return d.left }
-
 // Next fills ev with the next event, and returns false after the last one or when the rest is malformed, which Err
 // tells.
 //

@@ -226,7 +226,7 @@ func (c *choice) serves(board string) bool {
 		if p < parameterDimensions {
 			return false
 		}
-		values[p-parameterDimensions] = value //nolint:gosec // G602: a parameter beyond the first three is a dimension's
+		values[p-parameterDimensions] = value
 	}
 	return c.setBoard(&q, &values) == nil && q.board == board
 }

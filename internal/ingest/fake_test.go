@@ -89,7 +89,7 @@ func testConfig() *config.Config {
 	}
 }
 
-func mustSchema(t testing.TB, cfg *config.Config) *schema {
+func mustSchema(t *testing.T, cfg *config.Config) *schema {
 	t.Helper()
 	s, err := newSchema(cfg)
 	if err != nil {

@@ -16,14 +16,14 @@ const formatVersion = 1
 // maxBlob bounds what is read back, in bytes: several times the longest list with the longest titles.
 const maxBlob = 16 << 20
 
-func castagnoli(data []byte) uint32 { return crc32.Checksum(data, crc32.MakeTable(crc32.Castagnoli)) }
+func checksum(data []byte) uint32 { return crc32.Checksum(data, crc32.MakeTable(crc32.Castagnoli)) }
 
 // encodeBlob returns the file of one version of a list. It is JSON, so that people can read it.
 func encodeBlob(l *crest.List) []byte {
 	fresh := *l
 	fresh.Stale = false // staleness is a matter of when the list is read
 	doc := fresh.AppendJSON(nil)
-	return fmt.Appendf(nil, "{\"format\":%d,\"crc32c\":\"%08x\",\"list\":%s}\n", formatVersion, castagnoli(doc), doc)
+	return fmt.Appendf(nil, "{\"format\":%d,\"crc32c\":\"%08x\",\"list\":%s}\n", formatVersion, checksum(doc), doc)
 }
 
 // decodeBlob reads what encodeBlob wrote. It refuses a file with a damaged bit, and one that says what no list says.
@@ -39,7 +39,7 @@ func decodeBlob(data []byte) (*crest.List, error) {
 	if blob.Format != formatVersion {
 		return nil, fmt.Errorf("list has format %d; this program reads format %d", blob.Format, formatVersion)
 	}
-	if sum := fmt.Sprintf("%08x", castagnoli(blob.List)); sum != blob.CRC32C {
+	if sum := fmt.Sprintf("%08x", checksum(blob.List)); sum != blob.CRC32C {
 		return nil, fmt.Errorf("list is damaged: its checksum is %s, not %q", sum, blob.CRC32C)
 	}
 	l := new(crest.List)

@@ -185,11 +185,6 @@ func TestPowerLossAtEveryWrite(t *testing.T) {
 		cfg.Files, cfg.Keep = files, 3
 		cfg.Now = func() time.Time { return t0.Add(time.Hour).Time() }
 		all = map[string]crest.List{}
-		cfg.Observer.Wrote = func(board, _, version string, _ int) {
-			if board == "video" {
-				written = all[version].AsOf
-			}
-		}
 		s := open(t, cfg)
 		for i := range refreshes {
 			lists := []crest.List{made(t, "video", hour, t0+crest.Millis(i), uint64(i+1)), made(t, "song", hour, t0+crest.Millis(i), 1)}
@@ -198,6 +193,7 @@ func TestPowerLossAtEveryWrite(t *testing.T) {
 			}
 			s.Publish(lists)
 			s.writer.writeDue(true)
+			written = all[s.writer.kept[key{"video", "1h"}].pointer].AsOf
 		}
 		return written, all
 	}

@@ -51,12 +51,9 @@ func (c *Config) fill() error {
 // Observer is told what the store does. Every function may be nil. They may be called from several goroutines, some of
 // them while the store is locked, so they must not call it back.
 type Observer struct {
-	Published   func(lists int, took time.Duration)        // the lists of one refresh are served
-	Ignored     func(l *crest.List)                        // a list older than the one being served was not published
-	Stale       func(board, window string)                 // a list has become stale
-	Wrote       func(board, window, version string, n int) // a version of n bytes is on disk
-	WriteFailed func(board, window string, err error)      // it is not, or an old one could not be removed
-	Corrupt     func(name string, err error)               // a file can't be used; an older version serves if there is one
+	Stale       func(board, window string)            // a list has become stale
+	WriteFailed func(board, window string, err error) // a new version is not on disk, or an old one could not be removed
+	Corrupt     func(name string, err error)          // a file can't be used; an older version serves if there is one
 }
 
 // Store keeps the current version of every list. Reading takes no lock and never waits.
@@ -99,25 +96,17 @@ func (s *Store) Publish(lists []crest.List) {
 	defer s.mu.Unlock()
 	now := s.cfg.Now()
 	next := maps.Clone(*s.current.Load())
-	published := 0
 	for i := range lists {
 		l := &lists[i]
 		k := key{l.Board, l.Window}
 		previous := next[k]
 		if previous != nil && supersedes(previous.list, l, now) {
-			if s.cfg.Observer.Ignored != nil {
-				s.cfg.Observer.Ignored(l)
-			}
 			continue
 		}
 		l.Stale = s.isStale(l, now)
 		next[k] = render(l, &s.sizes, s.with, previous)
-		published++
 	}
 	s.current.Store(&next)
-	if s.cfg.Observer.Published != nil {
-		s.cfg.Observer.Published(published, s.cfg.Now().Sub(now))
-	}
 }
 
 // supersedes reports whether the list being served is newer than the one offered. One from the future, of a clock that

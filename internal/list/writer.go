@@ -62,8 +62,7 @@ func (w *writer) writeDue(end bool) {
 // write puts one version on disk: first the version whole, then the pointer to it, and only then goes what is too old.
 func (w *writer) write(have *kept, l *crest.List) error {
 	dir := directory(l.Board, l.Window)
-	blob := encodeBlob(l)
-	if err := w.files.Write(path.Join(dir, l.Version+blobSuffix), blob); err != nil {
+	if err := w.files.Write(path.Join(dir, l.Version+blobSuffix), encodeBlob(l)); err != nil {
 		return fmt.Errorf("write version: %w", err)
 	}
 	if at, found := slices.BinarySearch(have.versions, l.Version); !found {
@@ -80,9 +79,6 @@ func (w *writer) write(have *kept, l *crest.List) error {
 		return fmt.Errorf("sync directory: %w", err)
 	}
 	have.pointer = l.Version
-	if w.store.cfg.Observer.Wrote != nil {
-		w.store.cfg.Observer.Wrote(l.Board, l.Window, l.Version, len(blob))
-	}
 	return w.prune(dir, have)
 }
 

@@ -13,8 +13,7 @@ import (
 type commit struct {
 	buf     []byte // frames
 	records int
-	first   crest.Millis // stamp of the first record
-	last    crest.Millis
+	first   crest.Millis  // stamp of the first record
 	done    chan struct{} // closed when err is final
 	err     error
 }
@@ -64,7 +63,6 @@ func (l *Log) write(c *commit) error {
 		seg = l.activeSegment()
 	}
 	at := seg.size()
-	start := time.Now()
 	if _, err := l.active.WriteAt(c.buf, at); err != nil {
 		// Usually the disk is full. Cutting off what did get in makes room, and the next append may fit.
 		if cut := l.active.Truncate(at); cut != nil {
@@ -72,7 +70,7 @@ func (l *Log) write(c *commit) error {
 		}
 		return fmt.Errorf("write %s: %w", seg.path, err)
 	}
-	written := time.Now()
+	start := time.Now()
 	if err := l.active.Sync(); err != nil {
 		// The system may have dropped the pages and would call the next attempt on them a success. So nothing more
 		// goes into this file; where the next one begins tells that this one ends before them.
@@ -81,7 +79,7 @@ func (l *Log) write(c *commit) error {
 		return fmt.Errorf("sync %s: %w", seg.path, err)
 	}
 	if f := l.cfg.Observer.Committed; f != nil {
-		f(Commit{Records: c.records, Bytes: len(c.buf), Write: written.Sub(start), Sync: time.Since(written)})
+		f(Commit{Bytes: len(c.buf), Sync: time.Since(start)})
 	}
 	return nil
 }

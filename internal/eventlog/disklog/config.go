@@ -72,10 +72,8 @@ type Observer struct {
 
 // Commit is one write of all that was waiting, made durable.
 type Commit struct {
-	Records int
-	Bytes   int
-	Write   time.Duration // handing the bytes to the operating system
-	Sync    time.Duration // getting them on disk
+	Bytes int
+	Sync  time.Duration // getting them on disk
 }
 
 // Recovery is what Open had to leave out or cut off.

@@ -196,11 +196,10 @@ func (l *Log) enqueue(records []eventlog.Append, sums []uint32) (c *commit, rece
 		l.work.Signal()
 		c.first = received
 	}
-	c.last = received
 	c.records += len(records)
 	for i, r := range records {
 		h := frameHeader{length: len(r.Payload), partition: r.Partition, received: received, back: int64(len(c.buf)), sum: sums[i]}
-		c.buf = append(h.append(c.buf), r.Payload...)
+		c.buf = append(h.appendTo(c.buf), r.Payload...)
 	}
 	return c, received, l.failing, nil
 }

@@ -79,7 +79,7 @@ type frameHeader struct {
 	sum       uint32 // of the payload
 }
 
-func (h frameHeader) append(b []byte) []byte {
+func (h frameHeader) appendTo(b []byte) []byte {
 	start := len(b)
 	b = binary.LittleEndian.AppendUint32(b, uint32(h.length))
 	b = binary.LittleEndian.AppendUint16(b, uint16(h.partition))
