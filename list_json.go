@@ -52,7 +52,7 @@ func (l *List) AppendJSONHead(dst []byte) []byte {
 // AppendJSONEntry appends one entry of the list.
 func (l *List) AppendJSONEntry(dst []byte, e *Entry) []byte {
 	dst = strconv.AppendInt(append(dst, `{"rank":`...), int64(e.Rank), 10)
-	dst = append(appendString(append(dst, ','), l.idField()), ':')
+	dst = append(appendString(append(dst, ','), l.IDName()), ':')
 	dst = appendString(dst, e.ID)
 	if e.Title != "" {
 		dst = appendString(append(dst, `,"title":`...), e.Title)
@@ -72,7 +72,8 @@ func (l *List) AppendJSONEntry(dst []byte, e *Entry) []byte {
 // MarshalJSON writes the list as readers get it.
 func (l List) MarshalJSON() ([]byte, error) { return l.AppendJSON(nil), nil }
 
-func (l *List) idField() string {
+// IDName returns the name that an entry's id has in JSON: IDField, or "id".
+func (l *List) IDName() string {
 	if l.IDField == "" {
 		return "id"
 	}
@@ -187,7 +188,7 @@ func (l *List) UnmarshalJSON(data []byte) error {
 		Short: w.Short, IDField: w.IDField, Top: make([]Entry, len(w.Top)),
 	}
 	for i, raw := range w.Top {
-		e, err := parseEntry(raw, l.idField())
+		e, err := parseEntry(raw, l.IDName())
 		if err != nil {
 			return fmt.Errorf("top[%d]: %w", i, err)
 		}

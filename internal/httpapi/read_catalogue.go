@@ -81,7 +81,8 @@ func (e *readEdge) catalogue(w http.ResponseWriter, r *http.Request) {
 		Sizes: e.choice.sizes, MaxK: e.choice.maxK, DefaultK: e.choice.defaultK,
 	}
 	for _, t := range e.choice.types {
-		c.Types = append(c.Types, typeJSON{Name: t.Name, IDField: idField(t.IDField), Boards: notNil(t.Boards)})
+		entries := crest.List{IDField: t.IDField}
+		c.Types = append(c.Types, typeJSON{Name: t.Name, IDField: entries.IDName(), Boards: notNil(t.Boards)})
 		c.Lists = append(c.Lists, e.listsOfType(t.Name, t.IDField, all)...)
 	}
 	for _, w := range e.choice.windows {
@@ -149,13 +150,6 @@ func timeOrNull(m crest.Millis) *time.Time {
 		return nil
 	}
 	return new(m.Time())
-}
-
-func idField(s string) string {
-	if s == "" {
-		return "id"
-	}
-	return s
 }
 
 func notNil(boards [][]string) [][]string {
