@@ -2,6 +2,7 @@ package main
 
 import (
 	"context"
+	"slices"
 	"time"
 
 	"crest"
@@ -18,14 +19,22 @@ const (
 
 // demoTraffic makes traffic that fits the configuration.
 func demoTraffic(cfg *config.Config) *demo.Traffic {
-	var types []string
-	hashtags, narrowed := map[string]bool{}, map[string]bool{}
+	var types []demo.Type
 	for _, t := range cfg.Types {
-		types = append(types, t.Name)
-		hashtags[t.Name] = t.Normalize != ""
-		narrowed[t.Name] = len(t.Boards) > 0
+		types = append(types, demo.Type{Name: t.Name, Hashtags: t.Normalize != "", Dimensions: dimensionsOf(cfg, t)})
 	}
-	return demo.New(demoSeed, types, hashtags, narrowed)
+	return demo.New(demoSeed, types)
+}
+
+// dimensionsOf returns the dimensions by which a type is narrowed.
+func dimensionsOf(cfg *config.Config, t config.Type) []demo.Dimension {
+	var all []demo.Dimension
+	for _, d := range cfg.Dimensions {
+		if slices.ContainsFunc(t.Boards, func(board []string) bool { return slices.Contains(board, d.Name) }) {
+			all = append(all, demo.Dimension{Name: d.Name, Values: d.Values})
+		}
+	}
+	return all
 }
 
 // playDemo posts demo traffic to the node's own public API, as any producer does, until ctx ends.

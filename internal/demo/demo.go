@@ -1,5 +1,6 @@
 // Package demo makes traffic that looks alive: skewed popularity, and items that rise for some seconds, stay, and fall.
-// The same seed and times always give the same events.
+// The same seed and times always give the same events, but for their ids: those are left to the client, so that a demo
+// that is started again brings new events.
 package demo
 
 import (
@@ -17,6 +18,19 @@ import (
 	"crest/client"
 )
 
+// Type is a kind of item that traffic is made for.
+type Type struct {
+	Name       string
+	Hashtags   bool        // its items are hashtags, written in several ways
+	Dimensions []Dimension // that its events have
+}
+
+// Dimension is an attribute of events.
+type Dimension struct {
+	Name   string
+	Values []string // that it can have; when empty, some are made up
+}
+
 // Traffic makes events for the types that it is asked for.
 type Traffic struct {
 	random *rand.Rand
@@ -26,19 +40,16 @@ type Traffic struct {
 
 // kind is the traffic of one type.
 type kind struct {
-	typ    string
+	Type
 	items  []item
-	spell  bool // items are hashtags, written in several ways
-	narrow bool // events have a category and a region
 	bursts []burst
 	sums   []float64 // running sums of the items' present weights
 	until  crest.Millis
 }
 
 type item struct {
-	id       string
-	base     float64
-	category string
+	id   string
+	base float64
 }
 
 // burst multiplies one item's popularity for a while.
@@ -57,11 +68,18 @@ const (
 	shareOfVariant = 0.3
 )
 
-// New returns traffic for types, of which those in hashtags are spelled and those in narrowed have a category and region.
-func New(seed uint64, types []string, hashtags, narrowed map[string]bool) *Traffic {
+// New returns traffic for types.
+func New(seed uint64, types []Type) *Traffic {
 	t := &Traffic{random: rand.New(rand.NewPCG(seed, 0)), titles: map[string]string{}}
 	for _, typ := range types {
-		k := &kind{typ: typ, spell: hashtags[typ], narrow: narrowed[typ]}
+		k := &kind{Type: typ}
+		k.Dimensions = nil
+		for _, d := range typ.Dimensions {
+			if len(d.Values) == 0 {
+				d.Values = valuesOf(d.Name)
+			}
+			k.Dimensions = append(k.Dimensions, d)
+		}
 		for i := range itemsPerType {
 			k.items = append(k.items, t.newItem(k, i))
 		}
@@ -71,13 +89,13 @@ func New(seed uint64, types []string, hashtags, narrowed map[string]bool) *Traff
 }
 
 func (t *Traffic) newItem(k *kind, i int) item {
-	it := item{base: 1 / math.Pow(float64(i+3), skew), category: categories()[i%len(categories())]}
-	if k.spell {
+	it := item{base: 1 / math.Pow(float64(i+3), skew)}
+	if k.Hashtags {
 		it.id = tagOf(i)
 		return it
 	}
 	it.id = idOf(t.random)
-	t.titles[k.typ+"/"+it.id] = titleOf(i)
+	t.titles[k.Name+"/"+it.id] = titleOf(i)
 	return it
 }
 
@@ -97,21 +115,25 @@ func (t *Traffic) Events(n int, now crest.Millis) []client.Event {
 		}
 		x := t.random.Float64() * k.sums[len(k.sums)-1]
 		at, _ := slices.BinarySearch(k.sums, x)
-		events = append(events, t.event(k, k.items[min(at, len(k.items)-1)], now))
+		events = append(events, t.event(k, min(at, len(k.items)-1), now))
 	}
 	return events
 }
 
-func (t *Traffic) event(k *kind, it item, now crest.Millis) client.Event {
-	ev := client.Event{
-		ID: fmt.Sprintf("demo-%016x", t.random.Uint64()), Type: k.typ, Item: it.id, Time: now.Time(),
-		Session: "visitor" + strconv.Itoa(t.random.IntN(visitors)),
+func (t *Traffic) event(k *kind, i int, now crest.Millis) client.Event {
+	ev := client.Event{Type: k.Name, Item: k.items[i].id, Time: now.Time(), Session: "visitor" + strconv.Itoa(t.random.IntN(visitors))}
+	if k.Hashtags {
+		ev.Item = t.spelling(ev.Item)
 	}
-	if k.spell {
-		ev.Item = t.spelling(it.id)
-	}
-	if k.narrow {
-		ev.Dimensions = map[string]string{"category": it.category, "region": regions()[t.random.IntN(len(regions()))]}
+	for n, d := range k.Dimensions {
+		value := i // the first dimension is the item's, such as its category
+		if n > 0 { // the others are the visitor's, such as the region
+			value = t.random.IntN(len(d.Values))
+		}
+		if ev.Dimensions == nil {
+			ev.Dimensions = map[string]string{}
+		}
+		ev.Dimensions[d.Name] = d.Values[value%len(d.Values)]
 	}
 	return ev
 }

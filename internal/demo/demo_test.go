@@ -9,7 +9,7 @@ import (
 )
 
 func events(seed uint64, n int) []client.Event {
-	t := New(seed, []string{"video", "hashtag"}, map[string]bool{"hashtag": true}, map[string]bool{"video": true})
+	t := New(seed, []Type{{Name: "video", Dimensions: []Dimension{{Name: "topic", Values: []string{"a", "b"}}, {Name: "region"}}}, {Name: "hashtag", Hashtags: true}})
 	var all []client.Event
 	for i := range 60 {
 		all = append(all, t.Events(n, crest.Millis(1_700_000_000_000+1000*i))...)
@@ -33,8 +33,11 @@ func TestTrafficIsSkewedAndEveryEventIsValid(t *testing.T) {
 		if err := crest.CheckText("item", ev.Item, crest.MaxItemBytes); err != nil {
 			t.Fatal(err)
 		}
-		if ev.ID == "" || ev.Session == "" {
-			t.Fatalf("no id or session: %+v", ev)
+		if ev.Session == "" {
+			t.Fatalf("no session: %+v", ev)
+		}
+		if ev.ID != "" {
+			t.Fatalf("the id is fixed, so a second run would count for nothing: %+v", ev)
 		}
 		counts[ev.Type+"/"+ev.Item]++
 	}
@@ -48,17 +51,42 @@ func TestTrafficIsSkewedAndEveryEventIsValid(t *testing.T) {
 }
 
 func TestItemsHaveTitlesAndDistinctNames(t *testing.T) {
-	tr := New(1, []string{"video", "hashtag"}, map[string]bool{"hashtag": true}, nil)
+	tr := New(1, []Type{{Name: "video"}, {Name: "hashtag", Hashtags: true}})
 	for _, k := range tr.kinds {
 		seen := map[string]bool{}
 		for _, it := range k.items {
 			if seen[it.id] {
-				t.Errorf("%s %q is there twice", k.typ, it.id)
+				t.Errorf("%s %q is there twice", k.Name, it.id)
 			}
 			seen[it.id] = true
-			if title, _, ok := tr.Title(k.typ, it.id); ok == k.spell || ok && title == "" {
-				t.Errorf("%s %q: title %q, %v", k.typ, it.id, title, ok)
+			if title, _, ok := tr.Title(k.Name, it.id); ok == k.Hashtags || ok && title == "" {
+				t.Errorf("%s %q: title %q, %v", k.Name, it.id, title, ok)
 			}
 		}
+	}
+}
+
+func TestDimensionsAreThoseAskedFor(t *testing.T) {
+	topics, regions, topicOf := map[string]int{}, map[string]int{}, map[string]string{}
+	for _, ev := range events(1, 200) {
+		if ev.Type == "hashtag" {
+			if ev.Dimensions != nil {
+				t.Fatalf("hashtags have no dimensions: %+v", ev)
+			}
+			continue
+		}
+		topic := ev.Dimensions["topic"]
+		topics[topic]++
+		regions[ev.Dimensions["region"]]++
+		if before, ok := topicOf[ev.Item]; ok && before != topic {
+			t.Fatalf("item %s is of %s and of %s", ev.Item, before, topic)
+		}
+		topicOf[ev.Item] = topic
+		if len(ev.Dimensions) != 2 {
+			t.Fatalf("dimensions %v", ev.Dimensions)
+		}
+	}
+	if len(topics) != 2 || topics["a"] == 0 || topics["b"] == 0 || len(regions) != 3 || regions["eu"] == 0 {
+		t.Errorf("topics %v, regions %v", topics, regions)
 	}
 }

@@ -1,8 +1,15 @@
 package demo
 
-func categories() []string { return []string{"sports", "science", "culture", "business", "travel"} }
-
-func regions() []string { return []string{"eu", "us", "apac"} }
+// valuesOf makes up values of a dimension.
+func valuesOf(dimension string) []string {
+	switch dimension {
+	case "category":
+		return []string{"sports", "science", "culture", "business", "travel"}
+	case "region":
+		return []string{"eu", "us", "apac"}
+	}
+	return []string{"one", "two", "three"}
+}
 
 func subjects() []string {
 	return []string{
