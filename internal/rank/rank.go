@@ -59,17 +59,19 @@ func (c *Config) Validate() error {
 	case c.K < 1 || c.K > MaxK:
 		return crest.Errorf(crest.CodeInvalidK, "k", "is %d; it must be from 1 to %d", c.K, MaxK)
 	case c.Memory < MinMemory || c.Memory > MaxMemory:
-		return crest.Errorf(crest.CodeOutOfRange, "memory", "is %d bytes; it must be from %d to %d", c.Memory, MinMemory, MaxMemory)
+		return crest.Errorf(crest.CodeOutOfRange, "memory", "is %d bytes; it must be from %d KiB to %d GiB", c.Memory, MinMemory>>10, MaxMemory>>30)
 	case c.At != nil && c.Every != 0:
-		return crest.Errorf(crest.CodeInvalidParameter, "at", "can't be combined with every; choose one list or many")
-	case c.Window < 0 || c.Every < 0:
-		return crest.Errorf(crest.CodeOutOfRange, "window", "and every must be positive")
+		return crest.Errorf(crest.CodeInvalidParameter, "at", "can't be combined with --every; choose one list or many")
+	case c.Window < 0:
+		return crest.Errorf(crest.CodeOutOfRange, "window", "is %s; it must be positive", c.Window)
+	case c.Every < 0:
+		return crest.Errorf(crest.CodeOutOfRange, "every", "is %s; it must be positive", c.Every)
 	case c.Window > 0 && c.At == nil && c.Every == 0:
 		return crest.Errorf(crest.CodeMissingField, "window", "needs to know when it ends: add --at TIME, or --every 1m")
 	case (c.At != nil || c.Every != 0) && c.Time == "":
 		return crest.Errorf(crest.CodeMissingField, "time", "is missing: name the column of the event time, such as --time ts_ms")
 	case c.Time == "" && c.Arrived != "":
-		return crest.Errorf(crest.CodeInvalidParameter, "arrived", "has a meaning only with a time, and with at or every")
+		return crest.Errorf(crest.CodeInvalidParameter, "arrived", "has a meaning only with --time, and with --at or --every")
 	}
 	if c.Every > 0 {
 		return c.validateEvery()
@@ -79,16 +81,16 @@ func (c *Config) Validate() error {
 
 func (c *Config) validateEvery() error {
 	if c.Every%time.Millisecond != 0 || c.Window%time.Millisecond != 0 {
-		return crest.Errorf(crest.CodeOutOfRange, "every", "and window must be whole milliseconds")
+		return crest.Errorf(crest.CodeOutOfRange, "every", "and --window must be whole milliseconds")
 	}
 	ring := c.ring()
 	if err := ring.Validate(); err != nil {
-		return crest.Errorf(crest.CodeOutOfRange, "every", "of %s cuts a window of %s into %d buckets; choose a rounder or a longer step",
+		return crest.Errorf(crest.CodeOutOfRange, "every", "is %s and cuts a window of %s into %d buckets; choose a rounder or a longer step",
 			c.Every, c.Window, ring.Buckets)
 	}
 	if ring.Memory < MinMemory {
-		return crest.Errorf(crest.CodeOutOfRange, "memory", "of %d bytes is too little for %d buckets; give at least %d", c.Memory, ring.Buckets,
-			MinMemory*(ring.Buckets+1))
+		return crest.Errorf(crest.CodeOutOfRange, "memory", "is %d KiB, too little for %d buckets; give at least %d KiB", c.Memory>>10, ring.Buckets,
+			MinMemory*(ring.Buckets+1)>>10)
 	}
 	return nil
 }
@@ -138,11 +140,11 @@ func Run(ctx context.Context, inputs []*rows.Input, c Config, o Observer, emit f
 	if err != nil {
 		return Stats{}, err
 	}
-	p := newPipeline(&c, inputs, counting, o)
-	if err := p.run(ctx); err != nil {
-		return p.stats, err
+	r := newRun(&c, inputs, counting, o)
+	if err := r.do(ctx); err != nil {
+		return r.stats, err
 	}
-	return p.stats, counting.finish(&p.stats)
+	return r.stats, counting.finish(&r.stats)
 }
 
 // counting is what the events of a run are counted with.

@@ -425,6 +425,31 @@ oops
 	}
 }
 
+func TestLinesWithoutTheDefaultItemAreToldOnce(t *testing.T) {
+	content := `{"url":"/a","ts":1}` + "\n" + `{"url":"/b"}` + "\n"
+	for _, test := range []struct {
+		content string
+		want    string
+		change  func(*Config)
+	}{
+		{content, "item: is on no line of x.ndjson; name a column with --item; line 1 has ts, url (missing_field)", func(*Config) {}},
+		{content, "", func(c *Config) { c.Item = "url" }},
+		{content, "", func(c *Config) { c.Item = "link" }}, // it was asked for: every line says so
+		{`{"url":"/a"}` + "\n" + `{"item":"/b"}` + "\n", "", func(*Config) {}},
+		{`{"url":"/a"}` + "\noops\n", "", func(*Config) {}},
+		{`{"item":""}` + "\n", "", func(*Config) {}},
+		{"oops\n", "", func(*Config) {}},
+	} {
+		c := Config{K: 5, Memory: 1 << 20}
+		test.change(&c)
+		in := &rows.Input{Name: "x.ndjson", From: strings.NewReader(test.content)}
+		_, err := Run(t.Context(), []*rows.Input{in}, c, Observer{}, func(List) error { return nil })
+		if got := fmt.Sprint(err); err != nil && got != test.want || err == nil && test.want != "" {
+			t.Errorf("%q: %v, want %q", test.content, err, test.want)
+		}
+	}
+}
+
 func TestValidate(t *testing.T) {
 	at := crest.Millis(1)
 	for _, test := range []struct {
@@ -432,13 +457,13 @@ func TestValidate(t *testing.T) {
 		change func(*Config)
 	}{
 		{"k: ", func(c *Config) { c.K = 0 }},
-		{"memory: ", func(c *Config) { c.Memory = 100 }},
+		{"memory: is 100 bytes; it must be from 4 KiB to 64 GiB", func(c *Config) { c.Memory = 100 }},
 		{"window: needs to know when it ends", func(c *Config) { c.Window = time.Minute; c.Time = "t" }},
 		{"time: is missing", func(c *Config) { c.At = &at }},
 		{"at: can't be combined", func(c *Config) { c.At = &at; c.Every = time.Minute; c.Time = "t" }},
 		{"arrived: has a meaning only", func(c *Config) { c.Arrived = "t" }},
-		{"every: of 7.001s cuts", func(c *Config) { c.Window = 24 * time.Hour; c.Every = 7001 * time.Millisecond; c.Time = "t" }},
-		{"memory: of 65536 bytes is too little for 1440 buckets", func(c *Config) { c.Window = 24 * time.Hour; c.Every = time.Minute; c.Time = "t"; c.Memory = 64 << 10 }},
+		{"every: is 7.001s and cuts", func(c *Config) { c.Window = 24 * time.Hour; c.Every = 7001 * time.Millisecond; c.Time = "t" }},
+		{"memory: is 64 KiB, too little for 1440 buckets; give at least 5764 KiB", func(c *Config) { c.Window = 24 * time.Hour; c.Every = time.Minute; c.Time = "t"; c.Memory = 64 << 10 }},
 	} {
 		c := Config{K: 10, Memory: 1 << 20}
 		test.change(&c)

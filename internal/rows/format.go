@@ -65,9 +65,12 @@ func detect(name string, start []byte, columns []Column) Format {
 	if bytes.HasPrefix(line, []byte("{")) && bytes.IndexByte(line, '"') > 0 {
 		return NDJSON
 	}
-	for format, delimiter := range map[Format]byte{CSV: ',', TSV: '\t'} {
-		if isHeader(line, delimiter, columns) {
-			return format
+	for _, f := range []struct {
+		format    Format
+		delimiter byte
+	}{{CSV, ','}, {TSV, '\t'}} {
+		if isHeader(line, f.delimiter, columns) {
+			return f.format
 		}
 	}
 	return Text
@@ -147,8 +150,12 @@ func headerLayout(format Format, delimiter byte, header [][]byte, columns []Colu
 			l.at[i] = n - 1
 		}
 		if l.at[i] < 0 && c.Required {
-			return nil, crest.Errorf(crest.CodeMissingField, c.name(), "is no column of %s; its header has %s",
-				name, bytes.Join(header, []byte(", ")))
+			hint := ""
+			if c.Name == "" {
+				hint = "; name one with --item"
+			}
+			return nil, crest.Errorf(crest.CodeMissingField, c.name(), "is no column of %s; its header has %s%s",
+				name, bytes.Join(header, []byte(", ")), hint)
 		}
 	}
 	l.want()

@@ -3,9 +3,11 @@ package rows
 import (
 	"bufio"
 	"bytes"
+	"encoding/json"
 	"errors"
 	"fmt"
 	"io"
+	"maps"
 	"slices"
 
 	"crest"
@@ -32,6 +34,7 @@ type Reader struct {
 	layout *layout
 	rest   []byte // the start of the next block, already read
 	line   int64  // of rest
+	first  []byte // line of an NDJSON file
 	skip   bool   // the line that is being read is too long: drop it up to its end
 	ended  bool
 }
@@ -59,6 +62,10 @@ func NewReader(in *Input, format Format, columns []Column) (*Reader, error) {
 	if format == NDJSON && bytes.HasPrefix(bytes.TrimSpace(start), []byte("[")) {
 		return nil, crest.Errorf(crest.CodeMalformed, "", "%s is one JSON array; make it one object a line, such as with: jq -c '.[]'", in.Name)
 	}
+	if format == NDJSON {
+		line, _, _ := bytes.Cut(start, []byte("\n"))
+		r.first = bytes.Clone(line)
+	}
 	switch format {
 	case NDJSON, Text:
 		r.layout, err = plainLayout(format, columns, in.Name)
@@ -73,8 +80,14 @@ func NewReader(in *Input, format Format, columns []Column) (*Reader, error) {
 	return r, nil
 }
 
-// Format returns the format that the file is read as.
-func (r *Reader) Format() Format { return r.layout.format }
+// FirstFields returns the names of the fields of an NDJSON file's first line, for messages; nil when they can't be told.
+func (r *Reader) FirstFields() []string {
+	fields := map[string]json.RawMessage{}
+	if json.Unmarshal(r.first, &fields) != nil {
+		return nil
+	}
+	return slices.Sorted(maps.Keys(fields))
+}
 
 // Has reports whether the file has the wanted column of that index. For NDJSON any line can.
 func (r *Reader) Has(column int) bool { return r.layout.format == NDJSON || r.layout.at[column] >= 0 }
