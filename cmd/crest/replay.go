@@ -87,7 +87,7 @@ func (c *replayCmd) Run(ctx context.Context, s *streams) error {
 func (c *replayCmd) settings() (replay.Config, error) {
 	settings := replay.Config{
 		Format: rows.Format(c.Input), Item: c.Item, Time: c.Time, Arrived: c.Arrived, ID: c.ID, Session: c.Session, Weight: c.Weight,
-		Dimensions: c.Dimensions, FixedType: c.Type, ShiftToNow: c.ShiftToNow, Batch: c.Batch,
+		Dimensions: c.Dimensions, Type: c.Type, ShiftToNow: c.ShiftToNow, Batch: c.Batch,
 	}
 	if c.Speed != "max" {
 		speed, err := strconv.ParseFloat(c.Speed, 64)
