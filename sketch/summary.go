@@ -86,6 +86,10 @@ func (s *Summary) miss(hash uint64, key string, weight uint64) {
 	index := s.SetOf(hash)
 	mix := remix(hash)
 	bound := addSaturating(s.absentBound(index, mix), weight)
+	if s.sets[index].n == setEntries && bound <= s.floor(index) { // no entry has less than the floor
+		s.light.raise(mix, bound)
+		return
+	}
 	if s.admit(index, hash, key, bound, bound-weight) {
 		return
 	}
