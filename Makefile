@@ -21,6 +21,7 @@ LISTEN    ?= 127.0.0.1:8080
 DEMO_DATA ?= data/demo
 FUZZTIME  ?= 20s
 TESTFLAGS ?=
+VERSION   ?= $(shell git describe --always --dirty 2>/dev/null || echo unknown)
 
 export MODULES TESTFLAGS
 
@@ -36,7 +37,7 @@ run: build ## Build Crest and watch demo traffic on a page
 	@exec bin/crest serve --demo --data $(DEMO_DATA) --listen $(LISTEN)
 
 build: ## Build bin/crest, one static binary
-	CGO_ENABLED=0 go build -trimpath -buildvcs=false -ldflags "-s -w" -o bin/crest ./cmd/crest
+	CGO_ENABLED=0 go build -trimpath -buildvcs=false -ldflags "-s -w -X main.version=$(VERSION)" -o bin/crest ./cmd/crest
 
 test: ## Run all that CI runs: linters, every test of every module, a browser
 	@scripts/check.sh

@@ -7,6 +7,9 @@ import (
 	"io"
 	"net/http"
 	"net/http/httptest"
+	"os"
+	"path/filepath"
+	"runtime/debug"
 	"strings"
 	"sync"
 	"testing"
@@ -60,9 +63,29 @@ func TestMistakesSayWhatToDo(t *testing.T) {
 		{exitUsage, "write http://host:port", []string{"top", "--url", "somewhere"}},
 		{exitUsage, "write NAME=N", []string{"load", "--dimension", "region"}},
 		{exitUsage, "valid are protobuf and json", []string{"load", "--format", "xml"}},
-		{exitUsage, "must be positive", []string{"plan", "--rate", "0"}},
+		{exitUsage, "crest: --rate: is 0 events a second; it must be above 0", []string{"plan", "--rate", "0"}},
+		{exitUsage, "--average: is 7 events a second; it must be above 0 and at most the peak's 5", []string{"plan", "--rate", "5", "--average", "7"}},
+		{exitUsage, "--memory: is 5 bytes; it must be from 4 KiB to 64 GiB", []string{"rank", "--memory", "5"}},
+		{exitUsage, "--k: is 0", []string{"rank", "-k", "0"}},
+		{exitUsage, "name a column with --item; line 1 has url", []string{"rank", "-", "--input", "ndjson"}},
+		{exitUsage, "--batch: is 500, more than the events of 2s at 100 a second", []string{"load", "--rate", "100", "--for", "2s", "--batch", "500"}},
+		{exitUsage, "--connections: is 0", []string{"load", "-c", "0"}},
+		{exitUsage, "--to somewhere: write http://host:port", []string{"replay", "x.csv", "--to", "somewhere"}},
+		{exitFailure, "Give its address with --to", []string{"replay", "x.csv", "--to", "http://127.0.0.1:1"}},
+		{exitUsage, "--url somewhere: write http://host:port", []string{"load", "--url", "somewhere"}},
+		{exitUsage, "--where k=5: k is no dimension; write --k 5", []string{"top", "--where", "k=5"}},
+		{exitUsage, "window is no dimension", []string{"top", "--where", "window=1h"}},
+		{exitUsage, "type is no dimension", []string{"top", "--where", "type=video"}},
+		{exitUsage, "--listen: is \"8080\"; write host:port", []string{"serve", "--listen", "8080"}},
+		{exitUsage, "--admin: is \"x\"; write host:port", []string{"serve", "--admin", "x"}},
+		{exitUsage, `must be one of "views","shares" but got "likes"`, []string{"serve", "--preset", "likes"}},
+		{exitUsage, `must be one of "logged","enqueued" but got ""`, []string{"load", "--ack", ""}},
 	} {
-		code, _, stderr := call(t, "nonsense\n", test.args...)
+		input := "nonsense\n"
+		if strings.Contains(test.want, "has url") {
+			input = `{"url":"/"}` + "\n"
+		}
+		code, _, stderr := call(t, input, test.args...)
 		want := test.want
 		if strings.Contains(stderr, `must be one of "protobuf","json"`) {
 			want = `must be one of "protobuf","json"`
@@ -122,9 +145,80 @@ func TestRankOfRealFile(t *testing.T) {
 	}
 }
 
+func TestRankSaysWhyLinesAreRefused(t *testing.T) {
+	input := strings.Repeat(`{"item":""}`+"\n", 6) + "oops\n" + `{"item":"a"}` + "\n"
+	_, _, stderr := call(t, input, "rank", "--input", "ndjson", "-q")
+	if !strings.HasSuffix(stderr, "refused in all: 6 missing_field, 1 malformed\n") || strings.Count(stderr, "\n") != 6 {
+		t.Errorf("%s", stderr)
+	}
+}
+
+func TestRankSaysWhatItWaitsFor(t *testing.T) {
+	for _, test := range []struct {
+		terminal bool
+		args     []string
+		want     bool
+	}{
+		{true, []string{"rank"}, true},
+		{true, []string{"rank", "-"}, true},
+		{true, []string{"rank", "-q"}, false},
+		{false, []string{"rank"}, false},
+		{true, []string{"rank", "../../testdata/code_touch.csv.gz", "--item", "1"}, false},
+	} {
+		var stderr bytes.Buffer
+		s := &streams{in: strings.NewReader("a\n"), out: io.Discard, err: &stderr, inTerm: test.terminal}
+		if code := run(t.Context(), test.args, s); code != exitOK || strings.Contains(stderr.String(), "reading standard input") != test.want {
+			t.Errorf("%v of a terminal: %d, %s", test, code, stderr.String())
+		}
+	}
+}
+
+func TestVersionIsPrinted(t *testing.T) {
+	code, out, _ := call(t, "", "--version")
+	if code != exitOK || !strings.HasPrefix(out, "crest ") || !strings.Contains(out, "built with go1.") {
+		t.Errorf("%d %q", code, out)
+	}
+	settings := []debug.BuildSetting{{Key: "vcs.revision", Value: "abc"}, {Key: "vcs.time", Value: "2026-11-30"}, {Key: "vcs.modified", Value: "true"}}
+	if got := sourceOf(settings); got != "abc-dirty of 2026-11-30" {
+		t.Error(got)
+	}
+}
+
+func TestHelpShowsDefaultsAndNoEmptyChoice(t *testing.T) {
+	for command, wants := range map[string][]string{
+		"serve": {"127.0.0.1:8080", "127.0.0.1:8081", "--preset=NAME"}, "load": {"--ack=WHEN", "Default: 500"}, "plan": {"--preset=NAME"}, "rank": {"--every=DURATION"},
+	} {
+		code, out, _ := call(t, "", command, "--help")
+		for _, want := range wants {
+			if code != exitOK || !strings.Contains(out, want) {
+				t.Errorf("%s --help has no %q", command, want)
+			}
+		}
+		if strings.Contains(out, ",)") || strings.Contains(out, `""`+",") {
+			t.Errorf("%s --help has an empty choice:\n%s", command, out)
+		}
+	}
+}
+
+// TestConfigurationErrorsAreUsageErrors wants one exit code of every command.
+func TestConfigurationErrorsAreUsageErrors(t *testing.T) {
+	file := filepath.Join(t.TempDir(), "crest.yaml")
+	if err := os.WriteFile(file, []byte("counting: {shards: 3}\n"), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	for _, command := range []string{"serve", "plan"} {
+		if code, _, stderr := call(t, "", command, "--config", file); code != exitUsage || !strings.Contains(stderr, "counting.shards: is 3") {
+			t.Errorf("%s: %d %s", command, code, stderr)
+		}
+	}
+}
+
 func TestPlanPrints(t *testing.T) {
 	code, out, stderr := call(t, "", "plan", "--data", t.TempDir())
-	for _, want := range []string{"326.2 MB", "5.4 MB", "84.9 kB", "60 M", "600 (1.0e-05", "3.02 TB", "997.9 GB", "this machine"} {
+	for _, want := range []string{
+		"311.1MiB", "5.2MiB", "83KiB", "60 M", "600 (1.0e-05", "2.8TiB", "929.4GiB", "this machine", "hashtag, spellings",
+		"log.retain_bytes is reached before log.retain_age", "archive (planned, not built yet)",
+	} {
 		if !strings.Contains(out, want) {
 			t.Errorf("the plan of views has no %q", want)
 		}
@@ -184,6 +278,7 @@ func (f *fakeNode) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 				{ID: "y", Count: 1000, Error: 20, PreviousRank: 1},
 				{ID: "z", Count: 10},
 			},
+			Cutoff: 10,
 		}
 		list.Label()
 		_ = json.NewEncoder(w).Encode(list)
@@ -210,7 +305,7 @@ func TestTopPrintsOnce(t *testing.T) {
 	if code != exitOK || !strings.HasPrefix(out, "video, of the last 1m, as of ") {
 		t.Errorf("%d\n%s%s", code, out, stderr)
 	}
-	want := "5,000 in all, 990 on other items\n\nrank  move  count  error  item\n   1  ▲1    3,000      0  A film  (x)\n   2  ▼1    1,000     20  y\n   3  new      10      0  z\n"
+	want := "5,000 in all, 990 on other items\ncounts are at most 20 too high; every rank is certain; nothing else has more than 10\n\nrank  move  count  error  item\n   1  ▲1    3,000      0  A film  (x)\n   2  ▼1    1,000     20  y\n   3  new      10      0  z\n"
 	if _, rest, _ := strings.Cut(out, "\n"); rest != want {
 		t.Errorf("got\n%s\nwant\n%s", rest, want)
 	}
@@ -245,7 +340,7 @@ func TestTopRedrawsInATerminal(t *testing.T) {
 	defer server.Close()
 	ctx, cancel := context.WithCancel(t.Context())
 	terminal := &screen{drawn: cancel}
-	s := &streams{out: terminal, err: io.Discard, outTerm: true, outWidth: func() (int, int) { return 30, 7 }}
+	s := &streams{out: terminal, err: io.Discard, outTerm: true, outWidth: func() (int, int) { return 30, 8 }}
 	if code := run(ctx, []string{"top", "--url", server.URL}, s); code != exitOK {
 		t.Errorf("code %d", code)
 	}
@@ -254,7 +349,46 @@ func TestTopRedrawsInATerminal(t *testing.T) {
 		t.Errorf("the screen is not given back: %q", got)
 	}
 	if !strings.Contains(got, "A f…\x1b") || strings.Contains(got, "  z") {
-		t.Errorf("the list does not keep to 30 columns and 7 lines: %q", got)
+		t.Errorf("the list does not keep to 30 columns and 8 lines: %q", got)
+	}
+}
+
+func TestQuality(t *testing.T) {
+	entries := make([]crest.Entry, 3)
+	for want, l := range map[string]crest.List{
+		"nothing was counted": {}, "every count is exact": {Top: entries, Proven: 3}, "counts are exact; ranks 1 to 2 of 3 are certain": {Top: entries, Proven: 2},
+		"counts are at most 5 too high; no rank is certain":    {Top: entries, MaxOverCount: 5},
+		"counts are at most 5 too high; every rank is certain": {Top: entries, MaxOverCount: 5, Proven: 3},
+	} {
+		if got := quality(&l); got != want {
+			t.Errorf("%q, want %q", got, want)
+		}
+	}
+}
+
+// TestRefusedEventsAndUnknownFieldsAreExplained posts to a server that refuses all and knows little.
+func TestRefusedEventsAndUnknownFieldsAreExplained(t *testing.T) {
+	server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		if r.URL.Path == "/v1/lists" {
+			_, _ = io.WriteString(w, `{"types":[{"name":"video"}]}`)
+			return
+		}
+		w.WriteHeader(http.StatusBadRequest)
+		_, _ = io.WriteString(w, `{"accepted":0,"rejected":1,"errors":[{"index":0,"code":"too_old","message":"is old"}],"ignored_fields":["dimensions.colour"],"error":{"code":"too_old","message":"is old"}}`)
+	}))
+	defer server.Close()
+	const warning = "warning: the server does not know these fields and left them out: dimensions.colour\n"
+	code, out, stderr := call(t, "ts,item\n1,a\n2,b\n3,c\n", "replay", "-", "--to", server.URL, "--speed", "max", "--batch", "1")
+	if code != exitFailure || !strings.Contains(out, "3 refused by the server") || !strings.Contains(stderr, "with --shift-to-now they happen now") || strings.Count(stderr, warning) != 1 {
+		t.Errorf("replay: %d\n%s%s", code, out, stderr)
+	}
+	_, _, stderr = call(t, "ts,item\n1,a\n", "replay", "-", "--to", server.URL, "--speed", "max", "--shift-to-now")
+	if strings.Contains(stderr, "with --shift-to-now") {
+		t.Errorf("replay: %s", stderr)
+	}
+	code, out, stderr = call(t, "", "load", "--url", server.URL, "--for", "50ms", "-c", "1")
+	if code != exitFailure || strings.Contains(out, "latency") || strings.Count(stderr, warning) != 1 {
+		t.Errorf("load: %d\n%s%s", code, out, stderr)
 	}
 }
 

@@ -42,7 +42,7 @@ func (n *node) playDemo(ctx context.Context) error {
 	if n.traffic == nil {
 		return nil
 	}
-	to, err := client.New("http://"+n.listener.Addr().String(), client.Options{})
+	to, err := client.New(urlOf(n.listener), client.Options{})
 	if err != nil {
 		return err
 	}

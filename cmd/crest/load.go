@@ -24,11 +24,11 @@ type loadCmd struct {
 	Items       uint64        `default:"5000000" help:"How many different items there can be."`
 	Zipf        float64       `default:"1.05" help:"Skew: the item of rank r has a share proportional to 1/r^s. 0 draws all items equally often."`
 	Format      string        `enum:"protobuf,json" default:"protobuf" help:"protobuf or json."`
-	Batch       int           `default:"500" help:"Events of one request."`
+	Batch       int           `placeholder:"N" help:"Events of one request. Default: 500, or with a --rate below 10,000 a twentieth of it."`
 	Connections int           `short:"c" default:"8" help:"Requests on their way at once."`
 	Type        string        `placeholder:"TYPE" help:"Type of the events. Default: the server's first."`
 	Dimension   []string      `placeholder:"NAME=N" help:"Give every event one of N values of this dimension. Repeat it for more dimensions."`
-	Ack         string        `enum:",logged,enqueued" default:"" help:"Acknowledgement to ask for: logged or enqueued. Default: the server's."`
+	Ack         *string       `enum:"logged,enqueued" placeholder:"WHEN" help:"Acknowledgement to ask for: logged or enqueued. Default: the server's."`
 	Seed        uint64        `default:"0" help:"Seed of the random items; 0 takes a new one."`
 	JSON        bool          `name:"json" help:"Print the report as JSON."`
 	Quiet       bool          `short:"q" help:"No progress on standard error."`
@@ -57,8 +57,9 @@ func (c *loadCmd) Run(ctx context.Context, s *streams) error {
 	defer stop()
 	report, err := load.Run(ctx, o, c.progress(s))
 	if err != nil {
-		return asUsage(err)
+		return asUsage(namingFlags(err, "items", "zipf"))
 	}
+	warnIgnored(s, report.Ignored)
 	if c.JSON {
 		e := json.NewEncoder(s.out)
 		e.SetIndent("", "  ")
@@ -75,7 +76,7 @@ func (c *loadCmd) Run(ctx context.Context, s *streams) error {
 func (c *loadCmd) options(ctx context.Context) (load.Options, error) {
 	o := load.Options{
 		URL: strings.TrimRight(c.URL, "/"), Rate: c.Rate, For: c.For, Items: c.Items, Zipf: c.Zipf, Format: c.Format, Batch: c.Batch,
-		Connections: c.Connections, Type: c.Type, Ack: c.Ack, Seed: c.Seed,
+		Connections: c.Connections, Type: c.Type, Ack: valueOf(c.Ack), Seed: c.Seed,
 	}
 	if o.Seed == 0 {
 		o.Seed = uint64(time.Now().UnixNano())
@@ -89,16 +90,23 @@ func (c *loadCmd) options(ctx context.Context) (load.Options, error) {
 		o.Dimensions = append(o.Dimensions, load.Dimension{Name: name, Values: values})
 	}
 	if err := o.Validate(); err != nil {
-		return o, usageError{err}
+		return o, usageError{namingFlags(err, "rate", "for", "format", "batch", "connections")}
 	}
-	server, err := describeServer(ctx, o.URL) // also tells early that no server is there
+	types, err := server{o.URL, "--url"}.types(ctx) // also tells early that no server is there
 	if err != nil {
 		return o, err
 	}
 	if o.Type == "" {
-		o.Type = server.Types[0].Name
+		o.Type = types[0]
 	}
 	return o, nil
+}
+
+// warnIgnored says which fields had no effect.
+func warnIgnored(s *streams, names []string) {
+	if len(names) > 0 {
+		fmt.Fprintf(s.err, "warning: the server does not know these fields and left them out: %s\n", printable(strings.Join(names, ", ")))
+	}
 }
 
 func (c *loadCmd) progress(s *streams) func(load.Progress) {
@@ -118,7 +126,9 @@ func printLoad(s *streams, r load.Report) error {
 	w := tabwriter.NewWriter(s.out, 0, 0, 2, ' ', 0)
 	fmt.Fprintf(w, "events acknowledged\t%s of %s sent\t%s/s\n", grouped(r.Acked), grouped(r.Sent), grouped(uint64(r.PerSecond)))
 	fmt.Fprintf(w, "requests\t%s\tin %.1f s\n", grouped(r.Requests), r.Seconds)
-	fmt.Fprintf(w, "latency\tp50 %.1f ms, p90 %.1f ms\tp99 %.1f ms, max %.1f ms\n", r.P50, r.P90, r.P99, r.Max)
+	if r.Max > 0 {
+		fmt.Fprintf(w, "latency\tp50 %.1f ms, p90 %.1f ms\tp99 %.1f ms, max %.1f ms\n", r.P50, r.P90, r.P99, r.Max)
+	}
 	if r.Rejected > 0 {
 		fmt.Fprintf(w, "events refused\t%s\t\n", grouped(r.Rejected))
 	}

@@ -5,10 +5,14 @@ package main
 import (
 	"context"
 	"os"
+
+	"github.com/alecthomas/kong"
 )
 
 // cli is every command; each has its own file.
 type cli struct {
+	Version kong.VersionFlag `help:"Print what this program was built from."`
+
 	Serve  serveCmd  `cmd:"" help:"Run a server: accept events, count them, serve lists and the page."`
 	Rank   rankCmd   `cmd:"" help:"List the most frequent items of files or standard input."`
 	Top    topCmd    `cmd:"" help:"Watch a list of a running server in the terminal."`

@@ -3,9 +3,11 @@ package main
 import (
 	"cmp"
 	"maps"
+	"math"
 	"slices"
 	"strconv"
 	"sync"
+	"sync/atomic"
 	"time"
 
 	"crest"
@@ -16,17 +18,33 @@ import (
 	"crest/internal/pipeline"
 )
 
-// metrics keeps the figures that the parts of a node report.
+// metrics keeps the figures that the parts of a node report. Reporting takes no lock, except for a figure's first time.
 type metrics struct {
-	mu     sync.Mutex
-	values map[figure]float64
+	values  atomic.Pointer[map[figure]*value] // replaced as a whole, never changed
+	growing sync.Mutex                        // held to replace it
 }
 
 // figure is one line of /metrics.
 type figure struct {
-	name  string
-	label [2]string // name and value; empty when there is none
-	extra [2]string
+	name         string
+	label, value string // such as route and its name; empty when there is none
+	status       int    // of an answer; 0 when there is none
+}
+
+// value is a number that many goroutines add to.
+type value struct{ bits atomic.Uint64 }
+
+func (v *value) get() float64 { return math.Float64frombits(v.bits.Load()) }
+
+func (v *value) set(x float64) { v.bits.Store(math.Float64bits(x)) }
+
+func (v *value) add(x float64) {
+	for {
+		old := v.bits.Load()
+		if v.bits.CompareAndSwap(old, math.Float64bits(math.Float64frombits(old)+x)) {
+			return
+		}
+	}
 }
 
 // description is what a figure means, and whether it only grows.
@@ -67,36 +85,45 @@ func descriptions() map[string]description {
 	}
 }
 
-func newMetrics() *metrics { return &metrics{values: map[figure]float64{}} }
-
-func (m *metrics) add(name string, v float64) { m.addTo(figure{name: name}, v) }
-
-func (m *metrics) addTo(f figure, v float64) {
-	m.mu.Lock()
-	defer m.mu.Unlock()
-	m.values[f] += v
+func newMetrics() *metrics {
+	m := &metrics{}
+	m.values.Store(&map[figure]*value{})
+	return m
 }
 
-func (m *metrics) set(name string, v float64) {
-	m.mu.Lock()
-	defer m.mu.Unlock()
-	m.values[figure{name: name}] = v
+// of returns the value of a figure.
+func (m *metrics) of(f figure) *value {
+	if v := (*m.values.Load())[f]; v != nil {
+		return v
+	}
+	m.growing.Lock()
+	defer m.growing.Unlock()
+	known := *m.values.Load()
+	if v := known[f]; v != nil {
+		return v
+	}
+	grown := maps.Clone(known)
+	grown[f] = new(value)
+	m.values.Store(&grown)
+	return grown[f]
 }
+
+func (m *metrics) add(name string, x float64) { m.of(figure{name: name}).add(x) }
+
+func (m *metrics) set(name string, x float64) { m.of(figure{name: name}).set(x) }
 
 // snapshot returns every figure that has been reported, in order.
 func (m *metrics) snapshot() []httpapi.Metric {
-	m.mu.Lock()
-	defer m.mu.Unlock()
 	known := descriptions()
 	byName := map[string]*httpapi.Metric{}
-	for f, v := range m.values {
+	for f, v := range *m.values.Load() {
 		metric := byName[f.name]
 		if metric == nil {
 			d := known[f.name]
 			metric = &httpapi.Metric{Name: f.name, Help: d.help, Kind: d.kind}
 			byName[f.name] = metric
 		}
-		metric.Samples = append(metric.Samples, httpapi.Sample{Labels: f.labels(), Value: v})
+		metric.Samples = append(metric.Samples, httpapi.Sample{Labels: f.labels(), Value: v.get()})
 	}
 	all := make([]httpapi.Metric, 0, len(byName))
 	for _, name := range slices.Sorted(maps.Keys(byName)) {
@@ -111,10 +138,11 @@ func (m *metrics) snapshot() []httpapi.Metric {
 
 func (f figure) labels() []httpapi.Label {
 	var labels []httpapi.Label
-	for _, l := range [][2]string{f.label, f.extra} {
-		if l[0] != "" {
-			labels = append(labels, httpapi.Label{Name: l[0], Value: l[1]})
-		}
+	if f.label != "" {
+		labels = append(labels, httpapi.Label{Name: f.label, Value: f.value})
+	}
+	if f.status != 0 {
+		labels = append(labels, httpapi.Label{Name: "status", Value: strconv.Itoa(f.status)})
 	}
 	return labels
 }
@@ -156,10 +184,10 @@ func (n *node) observeIngest() ingest.Observer {
 			m.add("crest_ingest_clamped_total", float64(clamped))
 		},
 		Rejected: func(code crest.Code, events int) {
-			m.addTo(figure{name: "crest_ingest_rejected_total", label: [2]string{"code", string(code)}}, float64(events))
+			m.of(figure{name: "crest_ingest_rejected_total", label: "code", value: string(code)}).add(float64(events))
 		},
 		Failed: func(code crest.Code) {
-			m.addTo(figure{name: "crest_ingest_failed_requests_total", label: [2]string{"code", string(code)}}, 1)
+			m.of(figure{name: "crest_ingest_failed_requests_total", label: "code", value: string(code)}).add(1)
 		},
 	}
 }
@@ -219,10 +247,8 @@ func (n *node) observeHTTP() httpapi.Observer {
 	m := n.metrics
 	return httpapi.Observer{
 		Answered: func(route string, status int, took time.Duration) {
-			m.addTo(figure{
-				name: "crest_http_answers_total", label: [2]string{"route", route}, extra: [2]string{"status", strconv.Itoa(status)},
-			}, 1)
-			m.addTo(figure{name: "crest_http_seconds_total", label: [2]string{"route", route}}, took.Seconds())
+			m.of(figure{name: "crest_http_answers_total", label: "route", value: route, status: status}).add(1)
+			m.of(figure{name: "crest_http_seconds_total", label: "route", value: route}).add(took.Seconds())
 		},
 		Panicked: func(route string, value any, stack []byte) {
 			m.add("crest_http_panics_total", 1)

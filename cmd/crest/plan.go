@@ -14,11 +14,11 @@ import (
 
 // planCmd works out sizes.
 type planCmd struct {
-	Preset  string       `enum:"views,shares," default:"" help:"views or shares. Default: the file's, or views."`
+	Preset  *string      `enum:"views,shares" placeholder:"NAME" help:"views or shares. Default: the file's, or views."`
 	Config  string       `type:"existingfile" placeholder:"FILE" help:"YAML file that changes the preset."`
 	Data    string       `placeholder:"DIR" help:"Directory whose free disk is looked at. Default: the configuration's."`
 	Rate    float64      `default:"1000000" help:"Events per second at the peak."`
-	Average float64      `default:"0" help:"Events per second on average. Default: 35 % of the peak."`
+	Average float64      `placeholder:"N" help:"Events per second on average. Default: 35 % of the peak."`
 	Event   config.Bytes `default:"46" help:"Bytes of one event in the log; 46 were measured with ids of 17 characters."`
 	JSON    bool         `name:"json" help:"Print the plan as JSON."`
 }
@@ -39,7 +39,7 @@ const usualAverage = 0.35
 
 // Run runs the command.
 func (c planCmd) Run(s *streams) error {
-	cfg, err := config.Load(c.Config, c.Preset)
+	cfg, err := config.Load(c.Config, valueOf(c.Preset))
 	if err != nil {
 		return usageError{err}
 	}
@@ -52,7 +52,7 @@ func (c planCmd) Run(s *streams) error {
 	}
 	plan, err := cfg.Plan(config.Traffic{Peak: c.Rate, Average: average, LogEvent: float64(c.Event)})
 	if err != nil {
-		return asUsage(err)
+		return asUsage(namingFlags(err, "rate", "average"))
 	}
 	here := thisMachine(cfg.Data)
 	fit := fits(plan, here)
@@ -80,7 +80,7 @@ type fitting struct {
 func fits(p config.Plan, m machine) []fitting {
 	memory := fitting{What: "memory for counting", Need: p.Memory, Have: m.Memory / 5 * 4}
 	disk := fitting{What: "disk for the log", Need: p.LogKept, Have: m.DiskFree}
-	archive := fitting{What: "disk for log and 30 days of archive", Need: p.LogKept + p.ArchiveKept, Have: m.DiskFree}
+	archive := fitting{What: "disk for log and 30 days of archive (planned, not built yet)", Need: p.LogKept + p.ArchiveKept, Have: m.DiskFree}
 	all := []fitting{memory, disk, archive}
 	for i := range all {
 		all[i].Fits = all[i].Have >= all[i].Need
@@ -117,16 +117,19 @@ func printMemory(w io.Writer, p config.Plan) {
 			if r.Width == 0 {
 				width = "all time"
 			}
-			fmt.Fprintf(w, "  %s, %s (%s)\t%d\t%s\t%s\t%s\n", b.Name, trimZeros(width), strings.Join(r.Windows, ", "), r.Buckets, megabytes(r.BucketBytes),
-				megabytes(r.ShardBytes), megabytes(r.Bytes))
+			fmt.Fprintf(w, "  %s, %s (%s)\t%d\t%s\t%s\t%s\n", b.Name, trimZeros(width), strings.Join(r.Windows, ", "), r.Buckets, r.BucketBytes,
+				r.ShardBytes, r.Bytes)
 		}
-		fmt.Fprintf(w, "  %s, totals of windows\t\t\t\t%s\n", b.Name, megabytes(b.Totals))
+		fmt.Fprintf(w, "  %s, totals of windows\t\t\t\t%s\n", b.Name, b.Totals)
+		if b.Spellings > 0 {
+			fmt.Fprintf(w, "  %s, spellings\t\t\t\t%s\n", b.Name, b.Spellings)
+		}
 		if b.Boards > 1 {
-			fmt.Fprintf(w, "  %s, times %d boards\t\t\t\t%s\n", b.Name, b.Boards, megabytes(b.Bytes))
+			fmt.Fprintf(w, "  %s, times %d boards\t\t\t\t%s\n", b.Name, b.Boards, b.Bytes)
 		}
 	}
-	fmt.Fprintf(w, "  remembered event ids\t\t\t\t%s\n", megabytes(p.Dedup.Memory))
-	fmt.Fprintf(w, "  together\t\t\t\t%s\n", megabytes(p.Memory))
+	fmt.Fprintf(w, "  remembered event ids\t\t\t\t%s\n", p.Dedup.Memory)
+	fmt.Fprintf(w, "  together\t\t\t\t%s\n", p.Memory)
 	if p.Dedup.Horizon > 0 {
 		fmt.Fprintf(w, "\nduplicates are recognised for %s at the peak, %s on average; promised are %s\n", seconds(p.Dedup.AtPeak), seconds(p.Dedup.AtAverage),
 			seconds(p.Dedup.Horizon))
@@ -149,9 +152,13 @@ func printErrors(w io.Writer, p config.Plan) {
 
 func printDisk(w io.Writer, p config.Plan) {
 	fmt.Fprint(w, "\ndisk\ta day\tkept\n")
-	fmt.Fprintf(w, "  raw events of 100 B\t%s\t\n", gigabytes(p.RawPerDay))
-	fmt.Fprintf(w, "  log\t%s\t%s, the last %s\n", gigabytes(p.LogPerDay), gigabytes(p.LogKept), hours(p.LogReaches))
-	fmt.Fprintf(w, "  archive, 33 B a row\t%s\t%s, 30 days\n\n", gigabytes(p.ArchiveDay), gigabytes(p.ArchiveKept))
+	fmt.Fprintf(w, "  raw events of 100 B\t%s\t\n", p.RawPerDay)
+	fmt.Fprintf(w, "  log\t%s\t%s, the last %s\n", p.LogPerDay, p.LogKept, hours(p.LogReaches))
+	fmt.Fprintf(w, "  archive (planned, not built yet), 33 B a row\t%s\t%s, 30 days\n", p.ArchiveDay, p.ArchiveKept)
+	if p.LogFull {
+		fmt.Fprint(w, "  log.retain_bytes is reached before log.retain_age; raise it for the log to reach further back\n")
+	}
+	fmt.Fprintln(w)
 }
 
 // short writes a number to three digits, "60 M".
@@ -180,21 +187,6 @@ func threeDigits(n float64) string {
 		text = strings.TrimRight(strings.TrimRight(text, "0"), ".")
 	}
 	return text
-}
-
-// megabytes and gigabytes are decimal, as disks are sold.
-func megabytes(b config.Bytes) string {
-	if b < 1e6 {
-		return fmt.Sprintf("%.1f kB", float64(b)/1e3)
-	}
-	return fmt.Sprintf("%.1f MB", float64(b)/1e6)
-}
-
-func gigabytes(b config.Bytes) string {
-	if b >= 1e12 {
-		return fmt.Sprintf("%.2f TB", float64(b)/1e12)
-	}
-	return fmt.Sprintf("%.1f GB", float64(b)/1e9)
 }
 
 func seconds(d time.Duration) string { return fmt.Sprintf("%.0f s", d.Seconds()) }

@@ -140,6 +140,35 @@ func moment(m crest.Millis) *time.Time {
 	return &t
 }
 
+// quality says in a clause how far a list's counts and ranks can be trusted.
+func quality(l *crest.List) string {
+	if len(l.Top) == 0 {
+		return "nothing was counted"
+	}
+	if l.MaxOverCount == 0 && l.Proven == len(l.Top) {
+		return "every count is exact"
+	}
+	counts := "counts are exact"
+	if l.MaxOverCount > 0 {
+		counts = "counts are at most " + grouped(l.MaxOverCount) + " too high"
+	}
+	switch l.Proven {
+	case 0:
+		return counts + "; no rank is certain"
+	case len(l.Top):
+		return counts + "; every rank is certain"
+	}
+	return fmt.Sprintf("%s; ranks 1 to %d of %d are certain", counts, l.Proven, len(l.Top))
+}
+
+// others says in a clause how many an item can have that is not on the list.
+func others(l *crest.List) string {
+	if l.Cutoff == 0 {
+		return "there is nothing else"
+	}
+	return "nothing else has more than " + grouped(l.Cutoff)
+}
+
 // printable replaces what could move a terminal's cursor or turn its text around.
 func printable(s string) string {
 	odd := func(r rune) bool { return unicode.IsControl(r) || unicode.Is(unicode.Bidi_Control, r) }

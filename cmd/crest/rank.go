@@ -6,10 +6,10 @@ import (
 	"errors"
 	"fmt"
 	"runtime"
+	"slices"
 	"strings"
 	"time"
 
-	"crest"
 	"crest/hashtag"
 	"crest/internal/config"
 	"crest/internal/rank"
@@ -27,9 +27,9 @@ type rankCmd struct {
 	Time    string   `placeholder:"COL" help:"Column of the event time: RFC 3339, or seconds or milliseconds since 1970."`
 	Arrived string   `placeholder:"COL" help:"Column of the arrival time. A list as of T knows only events that arrived before T. Default: as they happened."`
 
-	Window time.Duration `placeholder:"5m" help:"Count events of this length of time alone, up to --at or every --every."`
+	Window time.Duration `placeholder:"DURATION" help:"Count events of this length of time alone, such as 5m, up to --at or every --every."`
 	At     string        `placeholder:"TIME" help:"List as of this time: events before it, and no older than --window."`
-	Every  time.Duration `placeholder:"1m" help:"List as of every multiple of this, in order of arrival."`
+	Every  time.Duration `placeholder:"DURATION" help:"List as of every multiple of this, such as 1m, in order of arrival."`
 
 	K         int          `short:"k" default:"10" help:"Entries of a list."`
 	Normalize string       `enum:"none,hashtag" default:"none" help:"Count the spellings of a hashtag as one: none or hashtag."`
@@ -64,6 +64,9 @@ func (c *rankCmd) Run(ctx context.Context, s *streams) error {
 	printer, err := newListPrinter(c.format(), out, settings.Every > 0)
 	if err != nil {
 		return err
+	}
+	if s.inTerm && !c.Quiet && (len(c.Files) == 0 || slices.Contains(c.Files, "-")) {
+		fmt.Fprintln(s.err, "reading standard input; end it with Ctrl-D, or name a file")
 	}
 	inputs, err := openInputs(c.Files, s)
 	if err != nil {
@@ -100,16 +103,6 @@ func (c *rankCmd) format() string {
 	return c.Format
 }
 
-// asUsage tells mistakes in flags from failures.
-func asUsage(err error) error {
-	switch crest.CodeOf(err) {
-	case crest.CodeInvalidK, crest.CodeInvalidParameter, crest.CodeOutOfRange, crest.CodeMissingField:
-		return usageError{err}
-	default:
-		return err
-	}
-}
-
 func (c *rankCmd) settings() (rank.Config, error) {
 	settings := rank.Config{
 		Format: rows.Format(c.Input), Item: c.Item, Weight: c.Weight, Time: c.Time, Arrived: c.Arrived,
@@ -130,7 +123,7 @@ func (c *rankCmd) settings() (rank.Config, error) {
 		settings.Normalize = hashtagNormalizer
 	}
 	if err := settings.Validate(); err != nil {
-		return rank.Config{}, usageError{err}
+		return rank.Config{}, usageError{namingFlags(err, "k", "memory", "at", "window", "every", "time", "arrived")}
 	}
 	return settings, nil
 }
@@ -177,10 +170,14 @@ func closeInputs(inputs []*rows.Input) {
 // report says on standard error what happened to the lines and how good the list is.
 func (c *rankCmd) report(s *streams, stats rank.Stats, last rank.List) {
 	for _, r := range stats.Reasons {
-		fmt.Fprintf(s.err, "refused: %s: %v\n", r.Place, r.Reason)
+		fmt.Fprintf(s.err, "refused: %s\n", printable(fmt.Sprintf("%s: %v", r.Place, r.Reason)))
 	}
-	if more := stats.Refused - uint64(len(stats.Reasons)); more > 0 {
-		fmt.Fprintf(s.err, "refused: %s more\n", grouped(more))
+	if stats.Refused > uint64(len(stats.Reasons)) {
+		var codes []string
+		for _, c := range stats.ByCode {
+			codes = append(codes, fmt.Sprintf("%s %s", grouped(c.Lines), c.Code))
+		}
+		fmt.Fprintf(s.err, "refused in all: %s\n", strings.Join(codes, ", "))
 	}
 	if c.Quiet {
 		return
@@ -199,17 +196,9 @@ func (c *rankCmd) report(s *streams, stats rank.Stats, last rank.List) {
 		}
 		return
 	}
-	fmt.Fprintln(s.err, quality(last))
-}
-
-// quality says in a sentence how far a list can be trusted.
-func quality(l rank.List) string {
-	switch {
-	case len(l.Top) == 0:
-		return "nothing was counted"
-	case l.Exact:
-		return "every count is exact"
+	text := quality(&last.List)
+	if len(last.Top) > 0 && !last.Exact {
+		text += "; " + others(&last.List)
 	}
-	return fmt.Sprintf("counts are at most %s too high; ranks 1 to %d of %d are certain; nothing else has more than %s",
-		grouped(l.MaxOverCount), l.Proven, len(l.Top), grouped(l.Cutoff))
+	fmt.Fprintln(s.err, text)
 }

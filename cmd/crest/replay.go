@@ -4,11 +4,14 @@ import (
 	"context"
 	"encoding/json"
 	"fmt"
+	"maps"
 	"os"
 	"os/signal"
+	"slices"
 	"strconv"
 	"time"
 
+	"crest"
 	"crest/client"
 	"crest/internal/replay"
 	"crest/internal/rows"
@@ -19,7 +22,7 @@ type replayCmd struct {
 	File string `arg:"" help:"File to post: NDJSON, CSV, TSV or text, plain, gzip or zstd; - is standard input."`
 
 	To         string `default:"http://127.0.0.1:8080" help:"Server to post to."`
-	Speed      string `default:"1" placeholder:"N" help:"How many times faster than the events happened, or max for as fast as the server accepts."`
+	Speed      string `default:"1" help:"How many times faster than the events happened, or max for as fast as the server accepts."`
 	ShiftToNow bool   `help:"Let the events happen now: the first one at the start, or at full speed the last one. Servers refuse events older than 3 days."`
 	Type       string `placeholder:"TYPE" help:"Type of every event. Default: the file's column type."`
 
@@ -30,13 +33,13 @@ type replayCmd struct {
 	ID         string   `name:"id" placeholder:"COL" help:"Column of the event's id. Default: id; without it, one made of file name and line."`
 	Session    string   `placeholder:"COL" help:"Column of the session. Default: session."`
 	Weight     string   `placeholder:"COL" help:"Column of the weight. Default: weight."`
-	Dimensions []string `default:"category,region" placeholder:"COL" help:"Columns that are dimensions. Default: category,region."`
+	Dimensions []string `default:"category,region" help:"Columns that are dimensions."`
 
-	Format string `enum:"protobuf,json" default:"protobuf" help:"How events are posted: protobuf or json."`
-	Ack    string `enum:",logged,enqueued" default:"" help:"Acknowledgement to ask for: logged or enqueued. Default: the server's."`
-	Batch  int    `default:"1000" help:"Most events of one request."`
-	JSON   bool   `name:"json" help:"Print the report as JSON."`
-	Quiet  bool   `short:"q" help:"No progress on standard error."`
+	Format string  `enum:"protobuf,json" default:"protobuf" help:"How events are posted: protobuf or json."`
+	Ack    *string `enum:"logged,enqueued" placeholder:"WHEN" help:"Acknowledgement to ask for: logged or enqueued. Default: the server's."`
+	Batch  int     `default:"1000" help:"Most events of one request."`
+	JSON   bool    `name:"json" help:"Print the report as JSON."`
+	Quiet  bool    `short:"q" help:"No progress on standard error."`
 }
 
 // Help is shown by crest replay --help.
@@ -56,11 +59,11 @@ func (c *replayCmd) Run(ctx context.Context, s *streams) error {
 	if err != nil {
 		return err
 	}
-	to, err := client.New(c.To, client.Options{Format: client.Format(c.Format), Ack: c.Ack, MaxBatch: max(1, c.Batch)})
+	to, err := client.New(c.To, client.Options{Format: client.Format(c.Format), Ack: valueOf(c.Ack), MaxBatch: max(1, c.Batch)})
 	if err != nil {
-		return usageError{err}
+		return usagef("--to %s: write http://host:port", c.To)
 	}
-	if _, err := describeServer(ctx, c.To); err != nil { // tells early that no server is there
+	if _, err := (server{c.To, "--to"}).types(ctx); err != nil { // tells early that no server is there
 		return err
 	}
 	ctx, stop := signal.NotifyContext(ctx, os.Interrupt)
@@ -115,6 +118,7 @@ func (c *replayCmd) opener(s *streams) func() (*rows.Input, error) {
 }
 
 func (c *replayCmd) report(s *streams, stats replay.Stats) error {
+	warnIgnored(s, stats.Ignored)
 	if c.JSON {
 		e := json.NewEncoder(s.out)
 		e.SetIndent("", "  ")
@@ -123,10 +127,13 @@ func (c *replayCmd) report(s *streams, stats replay.Stats) error {
 	for _, r := range stats.Reasons {
 		fmt.Fprintln(s.err, "refused:", printable(r))
 	}
-	for code, n := range stats.ByCode {
+	for _, code := range slices.Sorted(maps.Keys(stats.ByCode)) {
 		if uint64(len(stats.Reasons)) < stats.Rejected {
-			fmt.Fprintf(s.err, "refused as %s: %s of the events that the server named\n", code, grouped(n))
+			fmt.Fprintf(s.err, "refused as %s: %s of the events that the server named\n", code, grouped(stats.ByCode[code]))
 		}
+	}
+	if stats.ByCode[crest.CodeTooOld] > 0 && !c.ShiftToNow {
+		fmt.Fprintf(s.err, "servers refuse events older than %.0f hours; with --shift-to-now they happen now\n", crest.MaxAge.Hours())
 	}
 	if stats.Disorder > 0 {
 		fmt.Fprintf(s.err, "%s events were posted late: the file is too long to be sorted\n", grouped(stats.Disorder))

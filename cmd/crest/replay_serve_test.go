@@ -71,7 +71,7 @@ func waitForTotal(t *testing.T, address string, total uint64) crest.List {
 	var list crest.List
 	for deadline := time.Now().Add(30 * time.Second); time.Now().Before(deadline); time.Sleep(100 * time.Millisecond) {
 		list = crest.List{}
-		if _, err := get(t.Context(), address, "", &list); err != nil {
+		if _, err := (server{address, "--url"}).get(t.Context(), "", "", &list); err != nil {
 			t.Fatal(err)
 		}
 		if list.Total >= total {

@@ -6,10 +6,13 @@ import (
 	"fmt"
 	"io"
 	"os"
+	"strings"
 	"syscall"
 
 	"github.com/alecthomas/kong"
 	"golang.org/x/term"
+
+	"crest/internal/config"
 )
 
 // The exit codes of every command.
@@ -24,7 +27,8 @@ type streams struct {
 	in       io.Reader
 	out      io.Writer
 	err      io.Writer
-	outTerm  bool // out is a terminal
+	inTerm   bool // in is a terminal
+	outTerm  bool
 	errTerm  bool
 	outWidth func() (columns, lines int) // of the terminal; 0 when unknown
 }
@@ -32,7 +36,7 @@ type streams struct {
 func standardStreams() *streams {
 	return &streams{
 		in: os.Stdin, out: os.Stdout, err: os.Stderr,
-		outTerm: term.IsTerminal(int(os.Stdout.Fd())), errTerm: term.IsTerminal(int(os.Stderr.Fd())),
+		inTerm: term.IsTerminal(int(os.Stdin.Fd())), outTerm: term.IsTerminal(int(os.Stdout.Fd())), errTerm: term.IsTerminal(int(os.Stderr.Fd())),
 		outWidth: func() (int, int) {
 			columns, lines, err := term.GetSize(int(os.Stdout.Fd()))
 			if err != nil {
@@ -43,13 +47,6 @@ func standardStreams() *streams {
 	}
 }
 
-// usageError is a mistake in how a command was called.
-type usageError struct{ error }
-
-func (e usageError) Unwrap() error { return e.error }
-
-func usagef(format string, args ...any) error { return usageError{fmt.Errorf(format, args...)} }
-
 // run parses the arguments, runs the command that they name, and returns the exit code.
 func run(ctx context.Context, args []string, s *streams) int {
 	exited, code := false, exitOK
@@ -59,6 +56,7 @@ func run(ctx context.Context, args []string, s *streams) int {
 		kong.Writers(s.out, s.err),
 		kong.Exit(func(c int) { exited, code = true, c }),
 		kong.ConfigureHelp(kong.HelpOptions{Compact: true, WrapUpperBound: 110}),
+		helpVars(),
 		kong.BindTo(ctx, (*context.Context)(nil)),
 		kong.Bind(s),
 	)
@@ -70,7 +68,7 @@ func run(ctx context.Context, args []string, s *streams) int {
 		args = []string{"--help"}
 	}
 	command, err := parser.Parse(args)
-	if exited { // the help was printed
+	if exited { // the help or the version was printed
 		return code
 	}
 	if err != nil {
@@ -88,13 +86,29 @@ func exitCode(err error, command string, s *streams) int {
 	case errors.Is(err, syscall.EPIPE): // the reader of a pipe has seen enough, as head does
 		return exitOK
 	case usage:
-		fmt.Fprintln(s.err, "crest:", err)
+		complain(s, err)
 		fmt.Fprintf(s.err, "Run crest %s --help to see what is possible.\n", firstWord(command))
 		return exitUsage
 	default:
-		fmt.Fprintln(s.err, "crest:", err)
+		complain(s, err)
 		return exitFailure
 	}
+}
+
+// complain prints an error, which may quote a file or a server.
+func complain(s *streams, err error) {
+	for line := range strings.SplitSeq(err.Error(), "\n") {
+		fmt.Fprintln(s.err, "crest:", printable(line))
+	}
+}
+
+// helpVars are what the help refers to.
+func helpVars() kong.Vars {
+	vars := kong.Vars{"version": describeBuild()}
+	if c, err := config.Preset(config.DefaultPreset); err == nil {
+		vars["data"], vars["listen"], vars["admin"] = c.Data, c.Listen, c.Admin
+	}
+	return vars
 }
 
 func firstWord(s string) string {

@@ -4,6 +4,7 @@ import (
 	"context"
 	"fmt"
 	"log/slog"
+	"net"
 	"os/signal"
 	"strings"
 	"syscall"
@@ -14,13 +15,13 @@ import (
 
 // serveCmd runs every role in one process.
 type serveCmd struct {
-	Preset string `help:"What to count: views (videos and hashtags) or shares (articles)." enum:"views,shares," default:""`
-	Config string `help:"YAML file that changes the preset; see docs/configuration.md." type:"existingfile" placeholder:"FILE"`
-	Data   string `help:"Directory of everything that is kept." placeholder:"DIR"`
-	Listen string `help:"Address of the public API and the page." placeholder:"ADDR"`
-	Admin  string `help:"Address of the operator's endpoints: metrics, profiles. Keep it on loopback." placeholder:"ADDR"`
-	Demo   bool   `help:"Make demo traffic, so that there is something to see."`
-	JSON   bool   `help:"Log as JSON."`
+	Preset *string `help:"What to count: views (videos and hashtags) or shares (articles). Default: the file's, or views." enum:"views,shares" placeholder:"NAME"`
+	Config string  `help:"YAML file that changes the preset; see docs/configuration.md." type:"existingfile" placeholder:"FILE"`
+	Data   string  `help:"Directory of everything that is kept. Default: the file's, or ${data}." placeholder:"DIR"`
+	Listen string  `help:"Address of the public API and the page. Default: the file's, or ${listen}." placeholder:"ADDR"`
+	Admin  *string `help:"Address of the operator's endpoints: metrics, profiles. Keep it on loopback; \"\" for none. Default: the file's, or ${admin}." placeholder:"ADDR"`
+	Demo   bool    `help:"Make demo traffic, so that there is something to see."`
+	JSON   bool    `help:"Log as JSON."`
 }
 
 // Help is shown by --help below the flags.
@@ -56,27 +57,64 @@ func (c serveCmd) Run(ctx context.Context, s *streams) error {
 	if err != nil {
 		return err
 	}
-	fmt.Fprintf(s.out, "Crest counts %s. Open http://%s\n", typesOf(cfg), n.listener.Addr())
-	logger.Info("serving", "preset", cfg.Preset, "url", "http://"+n.listener.Addr().String(),
-		"admin", "http://"+n.operator.Addr().String(), "data", cfg.Data, "demo", c.Demo)
-	return n.run(ctx)
+	err = n.run(ctx, func() {
+		fmt.Fprintf(s.out, "Crest counts %s. Open %s\n", typesOf(cfg), urlOf(n.listener))
+		admin := "none"
+		if n.operator != nil {
+			admin = urlOf(n.operator)
+		}
+		logger.Info("serving", "preset", cfg.Preset, "url", urlOf(n.listener), "admin", admin, "data", cfg.Data, "demo", c.Demo)
+	})
+	if err == nil {
+		logger.Info("stopped")
+	}
+	return err
 }
 
 // settings joins the preset, the file and the flags.
 func (c serveCmd) settings() (*config.Config, error) {
-	cfg, err := config.Load(c.Config, c.Preset)
+	cfg, err := config.Load(c.Config, valueOf(c.Preset))
 	if err != nil {
-		return nil, err
+		return nil, usageError{err}
 	}
-	for _, f := range []struct {
-		flag string
-		to   *string
-	}{{c.Data, &cfg.Data}, {c.Listen, &cfg.Listen}, {c.Admin, &cfg.Admin}} {
-		if f.flag != "" {
-			*f.to = f.flag
-		}
+	var given []string
+	set := func(name, value string, to *string) {
+		given = append(given, name)
+		*to = value
 	}
-	return &cfg, cfg.Validate()
+	if c.Data != "" {
+		set("data", c.Data, &cfg.Data)
+	}
+	if c.Listen != "" {
+		set("listen", c.Listen, &cfg.Listen)
+	}
+	if c.Admin != nil {
+		set("admin", *c.Admin, &cfg.Admin)
+	}
+	if err := cfg.Validate(); err != nil {
+		return nil, usageError{namingFlags(err, given...)}
+	}
+	return &cfg, nil
+}
+
+// valueOf returns what a flag was given, "" when it was not.
+func valueOf(flag *string) string {
+	if flag == nil {
+		return ""
+	}
+	return *flag
+}
+
+// urlOf returns where a browser on this machine finds a listener.
+func urlOf(l net.Listener) string {
+	host, port, err := net.SplitHostPort(l.Addr().String())
+	if err != nil {
+		return "http://" + l.Addr().String()
+	}
+	if ip := net.ParseIP(host); ip != nil && ip.IsUnspecified() {
+		host = "localhost"
+	}
+	return "http://" + net.JoinHostPort(host, port)
 }
 
 func typesOf(cfg *config.Config) string {
@@ -88,7 +126,7 @@ func typesOf(cfg *config.Config) string {
 		case i > 0:
 			names.WriteString(", ")
 		}
-		names.WriteString(t.Name + "s")
+		names.WriteString(strings.TrimSuffix(t.Name, "s") + "s")
 	}
 	return names.String()
 }

@@ -41,20 +41,21 @@ Examples:
 
 // Run runs the command.
 func (c *topCmd) Run(ctx context.Context, s *streams) error {
-	address, err := c.address()
+	path, err := c.path()
 	if err != nil {
 		return err
 	}
+	from := server{c.URL, "--url"}
 	if c.JSON {
 		var raw json.RawMessage
-		if _, err := get(ctx, address, "", &raw); err != nil {
+		if _, err := from.get(ctx, path, "", &raw); err != nil {
 			return err
 		}
 		_, err = fmt.Fprintf(s.out, "%s\n", strings.TrimSpace(string(raw)))
 		return err
 	}
 	var list crest.List
-	headers, err := get(ctx, address, "", &list)
+	headers, err := from.get(ctx, path, "", &list)
 	if err != nil {
 		return err
 	}
@@ -63,14 +64,12 @@ func (c *topCmd) Run(ctx context.Context, s *streams) error {
 	}
 	ctx, stop := signal.NotifyContext(ctx, os.Interrupt)
 	defer stop()
-	return c.watch(ctx, s, address, list, headers)
+	get := func(etag string, into *crest.List) (http.Header, error) { return from.get(ctx, path, etag, into) }
+	return watch(ctx, s, get, list, headers)
 }
 
-func (c *topCmd) address() (string, error) {
-	base, err := url.Parse(strings.TrimRight(c.URL, "/"))
-	if err != nil || base.Host == "" {
-		return "", usagef("--url %s: write http://host:port", c.URL)
-	}
+// path returns what to ask the server for.
+func (c *topCmd) path() (string, error) {
 	query := url.Values{"k": {strconv.Itoa(c.K)}}
 	if c.Type != "" {
 		query.Set("type", c.Type)
@@ -80,14 +79,15 @@ func (c *topCmd) address() (string, error) {
 	}
 	for _, w := range c.Where {
 		name, value, ok := strings.Cut(w, "=")
-		if !ok {
+		switch {
+		case !ok:
 			return "", usagef("--where %s: write DIMENSION=VALUE", w)
+		case name == "k" || name == "type" || name == "window":
+			return "", usagef("--where %s: %s is no dimension; write --%s %s", w, name, name, value)
 		}
 		query.Set(name, value)
 	}
-	base = base.JoinPath("v1", "top")
-	base.RawQuery = query.Encode()
-	return base.String(), nil
+	return "/v1/top?" + query.Encode(), nil
 }
 
 // The terminal's alternate screen keeps what was on it before.
@@ -101,7 +101,7 @@ const (
 
 // watch draws the list until ctx ends: every second for its age, and anew when the server's cache headers say that there
 // can be another one. An error is shown below the last list, which stays.
-func (c *topCmd) watch(ctx context.Context, s *streams, address string, list crest.List, headers http.Header) error {
+func watch(ctx context.Context, s *streams, get func(etag string, into *crest.List) (http.Header, error), list crest.List, headers http.Header) error {
 	fmt.Fprint(s.out, enterScreen)
 	defer fmt.Fprint(s.out, leaveScreen)
 	tick := time.NewTicker(time.Second)
@@ -130,7 +130,7 @@ func (c *topCmd) watch(ctx context.Context, s *streams, address string, list cre
 			}
 		}
 		var next crest.List
-		answered, err := get(ctx, address, headers.Get("ETag"), &next)
+		answered, err := get(headers.Get("ETag"), &next)
 		if failure = err; err == nil {
 			headers = answered
 			if next.Version != "" || next.Board != "" {
@@ -143,7 +143,7 @@ func (c *topCmd) watch(ctx context.Context, s *streams, address string, list cre
 
 // fit leaves out what the terminal has no lines for.
 func fit(l crest.List, lines int) crest.List {
-	const around = 5 // title, labels, header, an error
+	const around = 6 // title, totals, quality, header with a blank line, an error
 	if lines > around && len(l.Top) > lines-around {
 		l.Top = l.Top[:lines-around]
 	}
@@ -178,6 +178,7 @@ func drawList(out io.Writer, l crest.List, columns int, now time.Time) error {
 		fmt.Fprintf(&b, "\n%s\n", shortReason(l.Short))
 		return writeCut(out, b.String(), columns)
 	}
+	fmt.Fprintf(&b, "%s; %s\n", quality(&l), others(&l))
 	width := len("count")
 	for _, e := range l.Top {
 		width = max(width, len(grouped(e.Count)))

@@ -13,6 +13,7 @@ import (
 
 	"github.com/goccy/go-yaml"
 
+	"crest"
 	"crest/internal/config"
 	"crest/internal/demo"
 	"crest/internal/eventlog/disklog"
@@ -34,7 +35,7 @@ type node struct {
 	lists    *list.Store
 	ingester *ingest.Ingester
 	public   *http.Server
-	admin    *http.Server
+	admin    *http.Server // nil without operator's endpoints, as the next
 	listener net.Listener
 	operator net.Listener
 	ready    chan struct{} // closed when the counting state has been restored
@@ -87,12 +88,14 @@ func (n *node) open() error {
 	return n.listen()
 }
 
-// listen builds the two HTTP servers and binds their addresses.
+// listen builds the HTTP servers and binds their addresses.
 func (n *node) listen() error {
+	write := httpapi.WriteConfigOf(n.config)
+	write.Failed = n.writeFailed
 	handler, err := httpapi.NewPublic(httpapi.Public{
 		Config:     n.config,
 		Lists:      n.lists,
-		Write:      func(mux *http.ServeMux) { httpapi.WriteRoutes(mux, n.ingester, httpapi.WriteConfigOf(n.config)) },
+		Write:      func(mux *http.ServeMux) { httpapi.WriteRoutes(mux, n.ingester, write) },
 		Page:       web.FS(),
 		PagePolicy: web.ContentSecurityPolicy,
 		Ready:      n.whyNotReady,
@@ -102,19 +105,30 @@ func (n *node) listen() error {
 		return fmt.Errorf("prepare the public API: %w", err)
 	}
 	n.public = httpapi.NewServer(handler)
+	var c net.ListenConfig
+	if n.listener, err = c.Listen(context.Background(), "tcp", n.config.Listen); err != nil {
+		return fmt.Errorf("listen for the public API (choose another address with --listen): %w", err)
+	}
+	if n.config.Admin == "" {
+		return nil
+	}
 	settings, err := yaml.Marshal(n.config)
 	if err != nil {
 		return fmt.Errorf("describe the configuration: %w", err)
 	}
 	n.admin = httpapi.NewAdminServer(httpapi.NewAdmin(httpapi.Admin{Metrics: n.figures, Config: string(settings), Ready: handler}))
-	var c net.ListenConfig
-	if n.listener, err = c.Listen(context.Background(), "tcp", n.config.Listen); err != nil {
-		return fmt.Errorf("listen for the public API (choose another address with --listen): %w", err)
-	}
 	if n.operator, err = c.Listen(context.Background(), "tcp", n.config.Admin); err != nil {
 		return fmt.Errorf("listen for the operator's endpoints (choose another address with --admin): %w", err)
 	}
 	return nil
+}
+
+// writeFailed logs what is wrong here with a request to write. What has a code of its own is no riddle: the log says
+// itself that it can't be written, and a node that stops says so too.
+func (n *node) writeFailed(err error) {
+	if crest.CodeOf(err) == crest.CodeInternal {
+		n.logger.Error("a request with events failed", "err", err)
+	}
 }
 
 func (n *node) whyNotReady() error {
@@ -127,16 +141,19 @@ func (n *node) whyNotReady() error {
 }
 
 // run serves until ctx ends or a part fails. Then it stops downstream: no more requests, count what the log holds,
-// publish and save that, close.
-func (n *node) run(ctx context.Context) error {
+// publish and save that, close. It calls serving when everything that the node does can be asked for.
+func (n *node) run(ctx context.Context, serving func()) error {
 	failed := make(chan error, 4)
 	lists := n.start(context.Background(), failed, n.lists.Run)
 	go n.serve(n.public, n.listener, failed)
-	go n.serve(n.admin, n.operator, failed)
+	if n.admin != nil {
+		go n.serve(n.admin, n.operator, failed)
+	}
 
 	counter, err := n.newPipeline()
 	if err == nil {
 		close(n.ready)
+		serving()
 		counting := n.start(context.Background(), failed, counter.Run)
 		retaining := n.start(context.Background(), failed, func(ctx context.Context) error { return n.retain(ctx, counter) })
 		visiting := n.start(ctx, failed, n.playDemo)

@@ -3,6 +3,7 @@ package config
 import (
 	"math"
 	"math/bits"
+	"strconv"
 	"time"
 
 	"crest"
@@ -99,10 +100,10 @@ type DedupPlan struct {
 // items come.
 func (c *Config) Plan(t Traffic) (Plan, error) {
 	if !(t.Peak > 0 && t.Peak <= maxPeak) {
-		return Plan{}, crest.Errorf(crest.CodeOutOfRange, "rate", "is %g events a second; it must be above 0 and at most %g", t.Peak, float64(maxPeak))
+		return Plan{}, crest.Errorf(crest.CodeOutOfRange, "rate", "is %s events a second; it must be above 0 and at most %s", plain(t.Peak), plain(maxPeak))
 	}
 	if !(t.Average > 0 && t.Average <= t.Peak) {
-		return Plan{}, crest.Errorf(crest.CodeOutOfRange, "average", "is %g events a second; it must be above 0 and at most the peak's %g", t.Average, t.Peak)
+		return Plan{}, crest.Errorf(crest.CodeOutOfRange, "average", "is %s events a second; it must be above 0 and at most the peak's %s", plain(t.Average), plain(t.Peak))
 	}
 	p := Plan{
 		Preset: c.Preset, Peak: t.Peak, Average: t.Average, PerDay: t.Average * day.Seconds(),
@@ -118,6 +119,9 @@ func (c *Config) Plan(t Traffic) (Plan, error) {
 	c.planDisk(&p, t)
 	return p, nil
 }
+
+// plain writes a rate without an exponent.
+func plain(rate float64) string { return strconv.FormatFloat(rate, 'f', -1, 64) }
 
 const day = 24 * time.Hour
 

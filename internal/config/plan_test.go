@@ -97,6 +97,9 @@ func TestPlanRefusesNonsense(t *testing.T) {
 	if _, err := c.Plan(Traffic{Peak: 1, Average: 2}); err == nil || err.Error() != "average: is 2 events a second; it must be above 0 and at most the peak's 1 (out_of_range)" {
 		t.Error(err)
 	}
+	if _, err := c.Plan(Traffic{Peak: 2e9, Average: 2}); err == nil || err.Error() != "rate: is 2000000000 events a second; it must be above 0 and at most 1000000000 (out_of_range)" {
+		t.Error(err)
+	}
 	for _, bad := range []Traffic{{}, {Peak: 1}, {Peak: 1, Average: 2}, {Peak: -1, Average: -1}, {Peak: math.NaN(), Average: 1}, {Peak: 1e12, Average: 1}} {
 		if _, err := c.Plan(bad); err == nil {
 			t.Errorf("%+v was planned", bad)

@@ -6,53 +6,58 @@ import (
 	"fmt"
 	"io"
 	"net/http"
+	"net/url"
 	"strings"
 	"time"
 
 	"crest"
 )
 
-// serverInfo is what a server says about itself.
-type serverInfo struct {
-	Types []struct {
-		Name string `json:"name"`
-	} `json:"types"`
-	Windows []struct {
-		Name           string  `json:"name"`
-		RefreshSeconds float64 `json:"refresh_seconds"`
-	} `json:"windows"`
-}
+// server is a running server, and the flag that says where it is.
+type server struct{ url, flag string }
 
 // maxAnswer bounds what is read of a server's answer.
 const maxAnswer = 16 << 20
 
-// describeServer asks a server what it counts.
-func describeServer(ctx context.Context, base string) (serverInfo, error) {
-	var info serverInfo
-	_, err := get(ctx, strings.TrimRight(base, "/")+"/v1/lists", "", &info)
-	if err != nil {
-		return info, err
+// types asks a server which types it counts.
+func (s server) types(ctx context.Context) ([]string, error) {
+	var answer struct {
+		Types []struct {
+			Name string `json:"name"`
+		} `json:"types"`
 	}
-	if len(info.Types) == 0 {
-		return info, fmt.Errorf("the server at %s names no types; is it a Crest server?", base)
+	if _, err := s.get(ctx, "/v1/lists", "", &answer); err != nil {
+		return nil, err
 	}
-	return info, nil
+	if len(answer.Types) == 0 {
+		return nil, fmt.Errorf("the server at %s names no types; is it a Crest server?", s.url)
+	}
+	var names []string
+	for _, t := range answer.Types {
+		names = append(names, t.Name)
+	}
+	return names, nil
 }
 
 // get reads a JSON document, unless the server still has the version of that ETag.
-func get(ctx context.Context, url, etag string, into any) (http.Header, error) {
+func (s server) get(ctx context.Context, path, etag string, into any) (http.Header, error) {
+	base, err := url.Parse(s.url)
+	if err != nil || base.Host == "" || base.Scheme != "http" && base.Scheme != "https" {
+		return nil, usagef("%s %s: write http://host:port", s.flag, s.url)
+	}
 	ctx, cancel := context.WithTimeout(ctx, 15*time.Second)
 	defer cancel()
-	request, err := http.NewRequestWithContext(ctx, http.MethodGet, url, nil)
+	address := strings.TrimRight(s.url, "/") + path
+	request, err := http.NewRequestWithContext(ctx, http.MethodGet, address, nil)
 	if err != nil {
-		return nil, usagef("--url: %w; write http://host:port", err)
+		return nil, usagef("%s: %w", s.flag, err)
 	}
 	if etag != "" {
 		request.Header.Set("If-None-Match", etag)
 	}
 	response, err := http.DefaultClient.Do(request)
 	if err != nil {
-		return nil, fmt.Errorf("%w; is crest serve running there? Give its address with --url", err)
+		return nil, fmt.Errorf("%w; is crest serve running there? Give its address with %s", err, s.flag)
 	}
 	defer response.Body.Close()
 	if response.StatusCode == http.StatusNotModified {
@@ -66,7 +71,7 @@ func get(ctx context.Context, url, etag string, into any) (http.Header, error) {
 		return nil, serverError(response.Status, body)
 	}
 	if err := json.Unmarshal(body, into); err != nil {
-		return nil, fmt.Errorf("the answer of %s is not that of a Crest server: %w", url, err)
+		return nil, fmt.Errorf("the answer of %s is not that of a Crest server: %w", address, err)
 	}
 	return response.Header, nil
 }
