@@ -16,7 +16,7 @@ type Config struct {
 	Admin      string         `yaml:"admin"`  // address of the operator's endpoints; keep it on loopback
 	Data       string         `yaml:"data"`   // data directory
 	Types      []Type         `yaml:"types"`
-	Dimensions []Dimension    `yaml:"dimensions"` // at most crest.MaxDimensions; append only, the order is kept in the log
+	Dimensions []Dimension    `yaml:"dimensions"` // at most crest.MaxDimensions; fixed when a data directory is made, the log keeps values by position
 	Windows    []crest.Window `yaml:"windows"`    // the first one is what a reader gets who names none
 	Lists      Lists          `yaml:"lists"`
 	Counting   Counting       `yaml:"counting"`
