@@ -33,36 +33,53 @@ func (s *syncBuffer) String() string {
 	return s.b.String()
 }
 
-// startServer runs crest serve with a configuration until the test ends, and returns its address.
-func startServer(t *testing.T, yaml string) string {
+// testServer is crest serve as it runs in a test.
+type testServer struct {
+	address string
+	log     syncBuffer
+	cancel  context.CancelFunc
+	done    chan int
+}
+
+// startServer runs crest serve with a configuration, and with further flags, until the test ends or stops it.
+func startServer(t *testing.T, yaml string, flags ...string) *testServer {
 	t.Helper()
 	dir := t.TempDir()
 	file := filepath.Join(dir, "crest.yaml")
 	if err := os.WriteFile(file, []byte(yaml), 0o600); err != nil {
 		t.Fatal(err)
 	}
-	ctx, stop := context.WithCancel(t.Context())
-	var out, log syncBuffer
-	done := make(chan int)
+	ctx, cancel := context.WithCancel(t.Context())
+	s := &testServer{cancel: cancel, done: make(chan int, 1)}
+	var out syncBuffer
+	args := []string{"serve", "--config", file, "--data", filepath.Join(dir, "data"), "--listen", "127.0.0.1:0"}
+	if len(flags) == 0 {
+		flags = []string{"--admin", "127.0.0.1:0"}
+	}
 	go func() {
-		done <- run(ctx, []string{
-			"serve", "--config", file, "--data", filepath.Join(dir, "data"), "--listen", "127.0.0.1:0", "--admin", "127.0.0.1:0",
-		}, &streams{in: strings.NewReader(""), out: &out, err: &log})
+		s.done <- run(ctx, append(args, flags...), &streams{in: strings.NewReader(""), out: &out, err: &s.log})
 	}()
 	t.Cleanup(func() {
-		stop()
-		if code := <-done; code != exitOK {
-			t.Errorf("serve ended with %d:\n%s", code, log.String())
+		if code := s.stop(); code != exitOK {
+			t.Errorf("serve ended with %d:\n%s", code, s.log.String())
 		}
 	})
 	address := regexp.MustCompile(`http://127\.0\.0\.1:\d+`)
 	for deadline := time.Now().Add(20 * time.Second); time.Now().Before(deadline); time.Sleep(20 * time.Millisecond) {
-		if found := address.FindString(out.String()); found != "" {
-			return found
+		if s.address = address.FindString(out.String()); s.address != "" {
+			return s
 		}
 	}
-	t.Fatalf("the server does not start:\n%s%s", out.String(), log.String())
-	return ""
+	t.Fatalf("the server does not start:\n%s%s", out.String(), s.log.String())
+	return nil
+}
+
+// stop ends the server and returns its exit code.
+func (s *testServer) stop() int {
+	s.cancel()
+	code := <-s.done
+	s.done <- code // for the next who asks
+	return code
 }
 
 // waitForTotal asks for a list until it has counted so much.
@@ -93,7 +110,7 @@ windows:
   - {name: 1d, length: 24h, bucket: 1h, refresh: 1s}
 lists: {max_k: 100, sizes: [100]}
 counting: {flush: 100ms}
-`)
+`).address
 	for _, test := range []struct {
 		file, kind string
 		rank       []string
