@@ -39,6 +39,8 @@ type Summary struct {
 	high   []high // parallel to sets; nil while 32 bits are enough
 	keys   keys
 	light  light
+
+	touched uint64 // what was read ahead; kept so that reading is not for nothing
 }
 
 // New returns an empty Summary. It starts small and grows as keys come.
@@ -64,6 +66,9 @@ func (s *Summary) AddHash(hash uint64, key string, weight uint64) bool {
 	s.total = addSaturating(s.total, weight)
 	index := s.SetOf(hash)
 	t := &s.sets[index]
+	if s.full { // a miss needs this line next; reading it now, it comes from memory together with the set
+		s.touched = s.light.lines[s.light.line(remix(hash))][0]
+	}
 	if i := s.find(t, hash, key); i >= 0 {
 		if c := uint64(t.count[i]) + weight; (c|weight)>>32 == 0 {
 			t.count[i] = uint32(c)
