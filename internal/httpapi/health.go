@@ -32,10 +32,7 @@ type statusJSON struct {
 func whyNotReady(lists Lists, cfg *config.Config, ready func() error) error {
 	if ready != nil {
 		if err := ready(); err != nil {
-			if crest.CodeOf(err) == crest.CodeInternal {
-				return crest.Errorf(crest.CodeNotReady, "", "%v", err)
-			}
-			return err
+			return crest.Errorf(crest.CodeNotReady, "", "%v", err)
 		}
 	}
 	for _, t := range cfg.Types {

@@ -35,9 +35,9 @@ func TestHealthAndReadiness(t *testing.T) {
 	if w := n.get(t, "/readyz"); w.Code != 503 || !strings.Contains(w.Body.String(), "replayed") || !strings.Contains(w.Body.String(), `"not_ready"`) {
 		t.Errorf("not ready: %d %s", w.Code, w.Body)
 	}
-	n.ready = crest.Errorf(crest.CodeShuttingDown, "", "the node is stopping")
-	if w := n.get(t, "/readyz"); w.Code != 503 || !strings.Contains(w.Body.String(), `"shutting_down"`) {
-		t.Errorf("stopping: %d %s", w.Code, w.Body)
+	n.ready = crest.Errorf(crest.CodeBehind, "", "the log is full")
+	if w := n.get(t, "/readyz"); w.Code != 503 || !strings.Contains(w.Body.String(), `"not_ready"`) {
+		t.Errorf("for a reason with a code of its own: %d %s", w.Code, w.Body)
 	}
 }
 

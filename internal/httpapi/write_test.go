@@ -352,8 +352,15 @@ func TestPostShares(t *testing.T) {
 	if status != http.StatusBadRequest || answer.Error.Field != "article_id" {
 		t.Errorf("a share of nothing: %d %+v", status, answer)
 	}
-	if e.log.events != 4 {
-		t.Errorf("%d events logged, want 4", e.log.events)
+	one := eventpb.AppendBatch(nil, []eventpb.Event{{Item: "a4"}})
+	for _, path := range []string{"/v1/shares", "/v1/shares:batch"} {
+		status, answer, _ = e.post(path, bytes.NewReader(one), "Content-Type", "application/x-protobuf")
+		if status != http.StatusAccepted || answer.Accepted != 1 {
+			t.Errorf("%s in protobuf: %d %+v", path, status, answer)
+		}
+	}
+	if e.log.events != 6 {
+		t.Errorf("%d events logged, want 6", e.log.events)
 	}
 }
 
