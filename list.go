@@ -41,7 +41,7 @@ type List struct {
 	GeneratedAt  Millis
 	From         Millis // 0 for all time
 	AsOf         Millis
-	ExactUntil   Millis // 0 while nothing has been recounted
+	ExactUntil   Millis // counts are known to be exact up to here; 0 when nothing is known
 	MaxOverCount uint64 // the largest error on the list
 	Proven       int    // ranks 1 to Proven are certainly right
 	Cutoff       uint64 // no item outside the list has more than this
@@ -50,7 +50,7 @@ type List struct {
 	Other        uint64 // Total less the list's counts, not below 0
 	Duplicates   uint64 // weight dropped as sent before
 	Dedup        Dedup
-	Late         uint64 // weight that came too late for this window and waits for the recount
+	Late         uint64 // weight that came too late for this window
 	Short        Short
 	IDField      string // the name of the id in JSON; empty means "id"
 	Top          []Entry

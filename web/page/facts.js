@@ -27,7 +27,7 @@ export function facts(list, now) {
   }
   const dropped = [];
   if (list.duplicates > 0) dropped.push(`${figure(list.duplicates)} sent twice, counted once`);
-  if (list.late > 0) dropped.push(`${figure(list.late)} came too late, left for the recount`);
+  if (list.late > 0) dropped.push(`${figure(list.late)} came too late for this window`);
   if (list.dedup === "partial") dropped.push("Some that were sent twice may be counted twice");
   if (dropped.length > 0) out.push({ name: "Set aside", text: dropped[0], note: dropped.slice(1).join(". ") });
   return out;
