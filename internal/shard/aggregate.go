@@ -45,6 +45,8 @@ type Aggregator struct {
 
 	order  []uint32 // positions in table, grouped by shard
 	groups []int    // where each shard's group begins in order, and the end
+
+	touched uint64 // what fetch read; kept so that reading is not for nothing
 }
 
 type cell struct {
@@ -81,19 +83,47 @@ func (a *Aggregator) Remember(id crest.EventID, received crest.Millis) { a.recen
 type Event struct {
 	crest.Event
 	Type int
+
+	hash uint64 // of Item
 }
 
 // Add takes in events that were received at a moment which never goes back. It copies what it keeps. A few dozen at a
-// time are best: the table of ids is far larger than any cache, and all of its places that the events need are asked of
-// the memory at once.
+// time are best: the tables of ids and of sums are larger than the caches, and all of their places that the events need
+// are asked of the memory at once.
 func (a *Aggregator) Add(events []Event, received crest.Millis) {
 	a.recent.fetch(events)
-	for i := range events {
-		a.addEvent(&events[i].Event, events[i].Type, received)
+	for len(events) > 0 {
+		n := min(len(events), fetchAhead)
+		a.fetch(events[:n], received)
+		for i := range n {
+			a.addEvent(&events[i], received)
+		}
+		events = events[n:]
 	}
 }
 
-func (a *Aggregator) addEvent(ev *crest.Event, typ int, received crest.Millis) {
+// fetchAhead is how many places are asked for at once: more than a processor keeps under way.
+const fetchAhead = 64
+
+// fetch hashes the items and reads the places of their types' boards in the table, as recentIDs.fetch does for ids.
+func (a *Aggregator) fetch(events []Event, received crest.Millis) {
+	mask := uint64(len(a.index) - 1)
+	var cells [fetchAhead]uint32
+	for i := range events {
+		ev := &events[i]
+		ev.hash = xxh3.HashString(ev.Item)
+		cells[i] = a.index[a.probe(ev.hash, a.boards.base[ev.Type], a.layout.grain(min(ev.Time, received)))&mask]
+	}
+	a.touched = 0
+	for _, c := range cells[:len(events)] {
+		if c != 0 {
+			a.touched |= a.table[c-1].hash
+		}
+	}
+}
+
+func (a *Aggregator) addEvent(e *Event, received crest.Millis) {
+	ev, typ, hash := &e.Event, e.Type, e.hash
 	t := a.layout.grain(min(ev.Time, received))
 	a.eventOn = a.boardsOf(a.eventOn[:0], ev, typ)
 	if !ev.Generated && a.recent.seen(ev.ID, received) {
@@ -102,7 +132,6 @@ func (a *Aggregator) addEvent(ev *crest.Event, typ int, received crest.Millis) {
 		}
 		return
 	}
-	hash := xxh3.HashString(ev.Item)
 	shard := uint16(a.layout.ShardOf(hash))
 	for _, board := range a.eventOn {
 		a.add(board, hash, shard, ev.Item, t, uint64(ev.Weight))

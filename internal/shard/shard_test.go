@@ -197,7 +197,7 @@ func holds(t *testing.T, f *fixture, exact bool) {
 		ev := randomEvent(r, now)
 		typ := slices.IndexFunc(f.layout.Types, func(t Type) bool { return t.Name == ev.Type })
 		// The partition follows the id, as for producers without sessions: so that duplicates meet.
-		f.parts[int(ev.ID[7])%len(f.parts)].Add([]Event{{ev, typ}}, now)
+		f.parts[int(ev.ID[7])%len(f.parts)].Add([]Event{{Event: ev, Type: typ}}, now)
 		m.add(&ev, now)
 		if r.IntN(3000) == 0 || i == 39_999 {
 			f.flush(t)
@@ -251,7 +251,7 @@ func TestExactListsDoNotDependOnShardsAndBatches(t *testing.T) {
 			now += crest.Millis(r.IntN(4))
 			ev := randomEvent(r, now)
 			if ev.Type == "article" {
-				f.parts[int(ev.ID[7])%s.partitions].Add([]Event{{ev, 0}}, now)
+				f.parts[int(ev.ID[7])%s.partitions].Add([]Event{{Event: ev}}, now)
 			}
 			if i%s.batch == s.batch-1 {
 				f.flush(t)
@@ -287,7 +287,7 @@ func TestNarrowedBoardsAreBounded(t *testing.T) {
 			ID: idOf(uint64(i)), Type: "article", Item: "a", Weight: 1, Time: testStart,
 			Dimensions: crest.Dimensions{fmt.Sprint("junk", i)},
 		}
-		f.parts[i%2].Add([]Event{{ev, 0}}, testStart)
+		f.parts[i%2].Add([]Event{{Event: ev}}, testStart)
 		if i%100 == 99 {
 			f.flush(t)
 		}
@@ -304,7 +304,7 @@ func TestMostUsedSpellingIsShown(t *testing.T) {
 	f := newFixture(layout(4, 64<<10), 1)
 	add := func(item, spelling string, n uint32) {
 		ev := crest.Event{Generated: true, Type: "hashtag", Item: item, Spelling: spelling, Weight: n, Time: testStart}
-		f.parts[0].Add([]Event{{ev, 1}}, testStart)
+		f.parts[0].Add([]Event{{Event: ev, Type: 1}}, testStart)
 	}
 	add("mcgregor", "#mcgregor", 300)
 	add("mcgregor", "#McGregor", 2000)
