@@ -12,8 +12,8 @@ import (
 // batchSize is how many keys a structure gets at a time: what one flush brings, roughly.
 const batchSize = 1 << 14
 
-// Measure feeds the whole stream to an empty structure. It returns the structure and the processor time that the
-// updates took, garbage collection included, per update. Processor time, not the clock's: the machine may be shared.
+// Measure feeds the whole stream to an empty structure. It returns the structure and the processor time that all updates
+// took together, garbage collection included. Processor time, not the clock's: the machine may be shared.
 func Measure(c Contender, s *Stream, budget, k int) (Counter, time.Duration, error) {
 	counter, err := c.New(budget, k)
 	if err != nil {

@@ -149,12 +149,10 @@ func (n *node) do(request *http.Request) ([]byte, error) {
 // list is the part of a published list that is measured.
 type list struct {
 	AsOf  time.Time `json:"as_of"`
-	Total uint64    `json:"total"`
 	Short string    `json:"short"`
 	Top   []struct {
 		ID        string `json:"id"`
 		ArticleID string `json:"article_id"`
-		Count     uint64 `json:"count"`
 	} `json:"top"`
 }
 
@@ -246,7 +244,6 @@ func (n *node) resident() (int, error) {
 
 // loaded is what `crest load` says of itself.
 type loaded struct {
-	Seconds   float64           `json:"seconds"`
 	Acked     uint64            `json:"events_acked"`
 	Rejected  uint64            `json:"events_rejected"`
 	PerSecond float64           `json:"acked_per_second"`
