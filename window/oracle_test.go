@@ -84,7 +84,8 @@ func (o *oracle) truth(win int) (counts map[string]uint64, total, late uint64) {
 	return counts, total, late
 }
 
-// check compares a report with the truth: rules 1 to 3 on every entry and on every key left out.
+// check compares a report with the truth: no count is below it, it lies in every entry's interval, and no key that is left
+// out has more than the cutoff.
 func (o *oracle) check(t *testing.T, win, k int, r window.Report) {
 	t.Helper()
 	counts, total, late := o.truth(win)

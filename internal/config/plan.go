@@ -11,7 +11,7 @@ import (
 
 // The sizes that a plan reckons with.
 const (
-	rawEventBytes    = 100 // an event as it is kept uncompressed: the design's figure
+	rawEventBytes    = 100 // an event as it is kept uncompressed, assumed
 	archiveRowBytes  = 33  // a row of the archive, measured on Parquet with zstd
 	archiveRetention = 30 * 24 * time.Hour
 	longWindow       = time.Hour // windows longer than this see the average rate, not the peak

@@ -13,9 +13,9 @@ func near(t *testing.T, what string, got, want, tolerance float64) {
 	}
 }
 
-// The figures of the design: 5.4 MB a bucket, 330 MB for an hour of them, an error of 1e-5 of the events (600 views of the
+// The figures that views are planned for: 5.4 MB a bucket, 330 MB for an hour of them, an error of 1e-5 of the events (600 views of the
 // 60 M of a peak minute), 30 G events a day, 3 TB of them raw.
-func TestPlanOfViewsHasTheDesignsFigures(t *testing.T) {
+func TestPlanOfViews(t *testing.T) {
 	c, err := Load("", "views")
 	if err != nil {
 		t.Fatal(err)

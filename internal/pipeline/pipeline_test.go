@@ -201,7 +201,8 @@ func boards(ev *crest.Event) []string {
 	return names
 }
 
-// check holds a list against the truth: rules 1 to 3.
+// check holds a list against the truth: no count is below it, it lies in every entry's interval, and no item off the list
+// has more than the cutoff.
 func (tr *truth) check(t *testing.T, l *crest.List) {
 	t.Helper()
 	counts := tr.counts(l)

@@ -115,7 +115,8 @@ func rankOne(t *testing.T, c Config, inputs ...*rows.Input) (List, Stats) {
 	return lists[0], stats
 }
 
-// checkCertificate compares a list with the truth: rules 1 to 3 of the design.
+// checkCertificate compares a list with the truth: no count is below it, it lies in every entry's interval, and nothing off
+// the list has more than the cutoff.
 func checkCertificate(t *testing.T, l List, truth map[string]uint64) {
 	t.Helper()
 	total := uint64(0)
