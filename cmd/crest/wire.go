@@ -116,7 +116,9 @@ func (n *node) listen() error {
 	if err != nil {
 		return fmt.Errorf("describe the configuration: %w", err)
 	}
-	n.admin = httpapi.NewAdminServer(httpapi.NewAdmin(httpapi.Admin{Metrics: n.figures, Config: string(settings), Ready: handler}))
+	n.admin = httpapi.NewAdminServer(httpapi.NewAdmin(httpapi.Admin{
+		Metrics: n.figures, Config: string(settings), Ready: handler, Panicked: n.observeHTTP().Panicked,
+	}))
 	if n.operator, err = c.Listen(context.Background(), "tcp", n.config.Admin); err != nil {
 		return fmt.Errorf("listen for the operator's endpoints (choose another address with --admin): %w", err)
 	}

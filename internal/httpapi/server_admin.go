@@ -9,10 +9,10 @@ import (
 
 // Admin is what the operator's server is made of. It must not be reachable by strangers.
 type Admin struct {
-	Metrics  func() []Metric // the node's figures at this moment; nil for none
-	Config   string          // the whole configuration, as YAML
-	Ready    http.Handler    // answers /healthz and /readyz, as the public handler does; nil for none
-	Observer Observer
+	Metrics  func() []Metric                             // the node's figures at this moment; nil for none
+	Config   string                                      // the whole configuration, as YAML
+	Ready    http.Handler                                // answers /healthz and /readyz, as the public handler does; nil for none
+	Panicked func(route string, value any, stack []byte) // as Observer's; nil for none
 }
 
 // NewAdmin returns the handler of the operator's endpoints: /metrics, /debug/config and /debug/pprof/.
@@ -42,7 +42,7 @@ func NewAdmin(a Admin) http.Handler {
 		mux.Handle("GET /readyz", a.Ready)
 	}
 	mux.HandleFunc("/", notFound)
-	return observe(mux, a.Observer)
+	return observe(mux, Observer{Panicked: a.Panicked})
 }
 
 func writeText(w http.ResponseWriter, text string) {

@@ -2,6 +2,7 @@ package httpapi
 
 import (
 	"errors"
+	"fmt"
 	"io"
 	"net/http"
 	"net/http/httptest"
@@ -203,5 +204,18 @@ crest_list_age_seconds{board="x"} 3
 	}
 	if w := get("/nothing"); w.Code != 404 {
 		t.Errorf("/nothing: %d", w.Code)
+	}
+}
+
+func TestAPanicOfTheOperatorsEndpointsIsTold(t *testing.T) {
+	told := ""
+	h := NewAdmin(Admin{
+		Metrics:  func() []Metric { panic("secret") },
+		Panicked: func(route string, value any, _ []byte) { told = fmt.Sprint(route, ": ", value) },
+	})
+	w := httptest.NewRecorder()
+	h.ServeHTTP(w, httptest.NewRequest(http.MethodGet, "/metrics", nil))
+	if w.Code != http.StatusInternalServerError || strings.Contains(w.Body.String(), "secret") || told != "GET /metrics: secret" {
+		t.Errorf("got %d %s, told %q", w.Code, w.Body, told)
 	}
 }
