@@ -52,6 +52,7 @@ type List struct {
 	Dedup        Dedup
 	Late         uint64 // weight that came too late for this window
 	Short        Short
+	Since        Millis // events received before are not counted; 0 when that lies before From, and none can be missing
 	IDField      string // the name of the id in JSON; empty means "id"
 	Top          []Entry
 }
@@ -88,8 +89,8 @@ func (l *List) relabel() {
 }
 
 // Label fills Rank, MaxOverCount, Other and Proven from Top, Total and Cutoff. A rank is proven when the lower bound of
-// it, and of every rank before it, reaches the upper bound of whatever follows, on the list or off it. So the order of
-// the proven ranks is that of the true counts, but for a tie of the last of them with an item off the list.
+// it, and of every rank before it, reaches the upper bound of the next one, and is above that of everything off the list.
+// So the order of the proven ranks is that of the true counts.
 func (l *List) Label() {
 	l.relabel()
 	l.Proven = 0
@@ -98,7 +99,7 @@ func (l *List) Label() {
 		e := &l.Top[i]
 		e.Rank = i + 1
 		lower := e.Count - min(e.Error, e.Count)
-		proven = proven && lower >= l.Cutoff
+		proven = proven && lower > l.Cutoff // its id can't be compared, so a tie proves nothing
 		if proven && i+1 < len(l.Top) {
 			next := &l.Top[i+1]
 			proven = lower > next.Count || lower == next.Count && e.ID < next.ID

@@ -43,6 +43,9 @@ func (l *List) AppendJSONHead(dst []byte) []byte {
 	if l.Short != "" {
 		dst = appendString(append(dst, `,"short":`...), string(l.Short))
 	}
+	if l.Since != 0 {
+		dst = appendTime(append(dst, `,"since":`...), l.Since)
+	}
 	if l.IDField != "" {
 		dst = appendString(append(dst, `,"id_field":`...), l.IDField)
 	}
@@ -160,6 +163,7 @@ type listJSON struct {
 	Dedup        Dedup             `json:"dedup"`
 	Late         uint64            `json:"late"`
 	Short        Short             `json:"short"`
+	Since        *time.Time        `json:"since"`
 	IDField      string            `json:"id_field"`
 	Top          []json.RawMessage `json:"top"`
 }
@@ -185,7 +189,7 @@ func (l *List) UnmarshalJSON(data []byte) error {
 		GeneratedAt: MillisOf(w.GeneratedAt), From: optionalMillis(w.From), AsOf: MillisOf(w.AsOf),
 		ExactUntil: optionalMillis(w.ExactUntil), MaxOverCount: w.MaxOverCount, Proven: w.Proven, Cutoff: w.Cutoff,
 		Stale: w.Stale, Total: w.Total, Other: w.Other, Duplicates: w.Duplicates, Dedup: w.Dedup, Late: w.Late,
-		Short: w.Short, IDField: w.IDField, Top: make([]Entry, len(w.Top)),
+		Short: w.Short, Since: optionalMillis(w.Since), IDField: w.IDField, Top: make([]Entry, len(w.Top)),
 	}
 	for i, raw := range w.Top {
 		e, err := parseEntry(raw, l.IDName())

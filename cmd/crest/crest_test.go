@@ -305,7 +305,7 @@ func TestTopPrintsOnce(t *testing.T) {
 	if code != exitOK || !strings.HasPrefix(out, "video, of the last 1m, as of ") {
 		t.Errorf("%d\n%s%s", code, out, stderr)
 	}
-	want := "5,000 in all, 990 on other items\ncounts are at most 20 too high; every rank is certain; nothing else has more than 10\n\nrank  move  count  error  item\n   1  ▲1    3,000      0  A film  (x)\n   2  ▼1    1,000     20  y\n   3  new      10      0  z\n"
+	want := "5,000 in all, 990 on other items\ncounts are at most 20 too high; ranks 1 to 2 of 3 are certain; nothing else has more than 10\n\nrank  move  count  error  item\n   1  ▲1    3,000      0  A film  (x)\n   2  ▼1    1,000     20  y\n   3  new      10      0  z\n"
 	if _, rest, _ := strings.Cut(out, "\n"); rest != want {
 		t.Errorf("got\n%s\nwant\n%s", rest, want)
 	}

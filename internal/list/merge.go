@@ -68,7 +68,10 @@ func Merge(reports []Report, shards int, p Params) (crest.List, error) {
 	}
 	l.Top = top
 	l.Cutoff = max(l.Cutoff, dropped)
-	l.Short = short(&l, first.Window, p.Since)
+	if p.Since > l.From {
+		l.Since = p.Since
+	}
+	l.Short = short(&l, first.Window)
 	rankBefore(&l, p.Previous)
 	hydrate(&l, p.Titles)
 	l.Label()
@@ -109,11 +112,11 @@ func checkComplete(reports []Report, shards int, p Params) error {
 
 // short says why the list is shorter than K. While the window reaches back to before counting began, that is the
 // reason; all time has no such moment.
-func short(l *crest.List, w crest.Window, since crest.Millis) crest.Short {
+func short(l *crest.List, w crest.Window) crest.Short {
 	switch {
 	case len(l.Top) >= l.K:
 		return ""
-	case !w.AllTime() && since > l.From:
+	case !w.AllTime() && l.Since != 0:
 		return crest.ShortWarmingUp
 	case l.Total == 0:
 		return crest.ShortNoTraffic

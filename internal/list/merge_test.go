@@ -260,6 +260,9 @@ func TestWhyAListIsShort(t *testing.T) {
 		if l.Short != c.want {
 			t.Errorf("%s: short is %q, want %q", c.name, l.Short, c.want)
 		}
+		if within := c.since > l.From; within != (l.Since == c.since && l.Since != 0) {
+			t.Errorf("%s: since is %d, counting began at %d, the window at %d", c.name, l.Since, c.since, l.From)
+		}
 	}
 }
 

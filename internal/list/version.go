@@ -15,7 +15,7 @@ import (
 // by as_of.
 func version(l *crest.List) (string, error) {
 	said := *l
-	said.Version, said.GeneratedAt, said.Stale = "", 0, false
+	said.Version, said.GeneratedAt, said.Stale, said.Since = "", 0, false, 0
 	text := said.AppendJSONHead(make([]byte, 0, 512+128*len(l.Top)))
 	for i, e := range l.Top {
 		if i > 0 {

@@ -190,6 +190,9 @@ func TestADamagedRecordDoesNotEndTheRecall(t *testing.T) {
 		time.Sleep(70 * time.Second)
 		n.stop()
 		l := n.last("video", "all")
+		if l.Since == 0 {
+			t.Error("the list of all time doesn't say when counting began")
+		}
 		if l.Total != 7 || l.Dedup != crest.DedupPartial || len(n.skipped) == 0 {
 			t.Errorf("total %d (6 and the one whose id is lost), dedup %s, reported %v", l.Total, l.Dedup, n.skipped)
 		}

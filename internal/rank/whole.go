@@ -79,5 +79,5 @@ func (w *whole) finish(*Stats) error {
 // label fills what follows from the entries.
 func (l *List) label() {
 	l.Label()
-	l.Exact = l.MaxOverCount == 0 && l.Proven == len(l.Top)
+	l.Exact = l.MaxOverCount == 0 && (len(l.Top) == 0 || l.Top[len(l.Top)-1].Count >= l.Cutoff)
 }

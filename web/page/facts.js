@@ -34,7 +34,8 @@ export function facts(list, now) {
 }
 
 function exactness(list, now) {
-  return list.exact_until ? `Exact until ${clock(new Date(list.exact_until), now)}` : "";
+  if (list.exact_until) return `Exact until ${clock(new Date(list.exact_until), now)}`;
+  return list.since ? `Counting began at ${clock(new Date(list.since), now)}` : "";
 }
 
 function doubt(proven, shown) {
