@@ -233,7 +233,7 @@ func TestProvenRanksAreRight(t *testing.T) {
 
 // An item off the list may have as much as the cutoff and a smaller id, so a tie with it proves nothing.
 func TestATieWithTheCutoffIsNotProven(t *testing.T) {
-	l := crest.List{Cutoff: 1, Top: []crest.Entry{{ID: "a", Count: 3}, {ID: "m", Count: 1}, {ID: "n", Count: 1}}}
+	l := List{Cutoff: 1, Top: []Entry{{ID: "a", Count: 3}, {ID: "m", Count: 1}, {ID: "n", Count: 1}}}
 	l.Label()
 	if l.Proven != 1 {
 		t.Errorf("%d ranks are proven, want 1", l.Proven)
