@@ -24,6 +24,7 @@ const onlyAllTime = time.Minute
 func layoutOf(c *config.Config) *shard.Layout {
 	l := &shard.Layout{
 		Shards:      c.Counting.Shards,
+		Partitions:  c.Counting.Partitions,
 		MaxBoards:   c.Counting.MaxBoards,
 		Horizon:     c.Counting.DedupHorizon,
 		RecentBytes: int(c.Counting.DedupMemory) / c.Counting.Partitions,

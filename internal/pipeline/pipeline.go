@@ -111,9 +111,9 @@ func (p *Pipeline) reset() {
 	}
 	p.boards = shard.NewBoards(p.layout)
 	p.parts, p.shards = nil, nil
-	for range p.config.Counting.Partitions {
+	for i := range p.layout.Partitions {
 		p.parts = append(p.parts, &partition{
-			aggregator: shard.NewAggregator(p.layout, p.boards),
+			aggregator: shard.NewAggregator(p.layout, p.boards, i),
 			decoder:    eventlog.NewDecoder(types, p.layout.Dimensions),
 		})
 	}

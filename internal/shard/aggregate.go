@@ -2,6 +2,7 @@ package shard
 
 import (
 	"math/bits"
+	"time"
 	"unsafe"
 
 	"github.com/zeebo/xxh3"
@@ -66,10 +67,11 @@ type dupKey struct {
 
 const tableStart = 1 << 10
 
-// NewAggregator returns an empty aggregator.
-func NewAggregator(layout *Layout, boards *Boards) *Aggregator {
+// NewAggregator returns an empty aggregator for the partition of that number.
+func NewAggregator(layout *Layout, boards *Boards, partition int) *Aggregator {
+	phase := layout.Horizon * time.Duration(partition) / time.Duration(layout.Partitions)
 	return &Aggregator{
-		layout: layout, boards: boards, recent: newRecentIDs(layout.Horizon, layout.RecentBytes, layout.Secret),
+		layout: layout, boards: boards, recent: newRecentIDs(layout.Horizon, phase, layout.RecentBytes, layout.Secret),
 		index: make([]uint32, 2*tableStart), freshNames: map[string]int{}, duplicates: map[dupKey]uint64{},
 		groups: make([]int, layout.Shards+1),
 	}

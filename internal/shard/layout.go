@@ -26,6 +26,7 @@ type Layout struct {
 	NarrowRings []window.Config // of a narrowed board, the same but for Memory
 	SpellMemory int             // most bytes per shard for the spellings of a type
 	Shards      int
+	Partitions  int
 	MaxBoards   int           // narrowed boards kept
 	Grain       time.Duration // width of the finest buckets
 	Horizon     time.Duration // how long an event id is remembered

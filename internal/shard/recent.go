@@ -19,8 +19,9 @@ import (
 type recentIDs struct {
 	secret     Secret
 	horizon    time.Duration
-	maxSlots   int      // a power of two; 0 remembers nothing
-	slots      []uint64 // 0 is free
+	phase      time.Duration // of when generations begin, so that not all partitions forget at once
+	maxSlots   int           // a power of two; 0 remembers nothing
+	slots      []uint64      // 0 is free
 	used       int
 	generation uint64       // 0 or 1
 	turn       crest.Millis // when the next generation begins
@@ -30,13 +31,13 @@ type recentIDs struct {
 
 const recentStart = 1 << 9 // slots at first
 
-func newRecentIDs(horizon time.Duration, memory int, secret Secret) *recentIDs {
+func newRecentIDs(horizon, phase time.Duration, memory int, secret Secret) *recentIDs {
 	slots := memory / 8
 	if slots < recentStart || horizon < time.Millisecond {
 		return &recentIDs{}
 	}
 	return &recentIDs{
-		secret: secret, horizon: horizon, maxSlots: 1 << (bits.Len(uint(slots)) - 1), slots: make([]uint64, recentStart),
+		secret: secret, horizon: horizon, phase: phase, maxSlots: 1 << (bits.Len(uint(slots)) - 1), slots: make([]uint64, recentStart),
 	}
 }
 
@@ -111,9 +112,9 @@ func (r *recentIDs) makeRoom() {
 	}
 }
 
-// advance begins a new generation, at multiples of the horizon so that a replay of the log does the same.
+// advance begins a new generation, at multiples of the horizon and its phase, so that a replay of the log does the same.
 func (r *recentIDs) advance(received crest.Millis) {
-	start := received.Floor(r.horizon)
+	start := received.Add(-r.phase).Floor(r.horizon).Add(r.phase)
 	r.nextGeneration()
 	if start > r.turn { // nothing came for a whole horizon
 		r.nextGeneration()

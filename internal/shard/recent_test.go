@@ -19,7 +19,7 @@ func idOf(n uint64) (id crest.EventID) {
 
 func TestIDsAreKnownForTheHorizon(t *testing.T) {
 	const horizon = 2 * time.Minute
-	r := newRecentIDs(horizon, 8<<20, testSecret())
+	r := newRecentIDs(horizon, 0, 8<<20, testSecret())
 	random := rand.New(rand.NewPCG(5, 1))
 	firstSeen := map[uint64]crest.Millis{}
 	now := crest.Millis(1_700_000_000_000)
@@ -52,7 +52,7 @@ func TestIDsAreKnownForTheHorizon(t *testing.T) {
 }
 
 func TestIDsForgottenTooEarlyAreReportedAndNeverDropNewOnes(t *testing.T) {
-	r := newRecentIDs(time.Minute, 64<<10, testSecret())
+	r := newRecentIDs(time.Minute, 0, 64<<10, testSecret())
 	now := crest.Millis(1_700_000_000_000)
 	for n := range uint64(100_000) {
 		if r.seen(idOf(n), now) {
@@ -71,7 +71,7 @@ func TestIDsForgottenTooEarlyAreReportedAndNeverDropNewOnes(t *testing.T) {
 }
 
 func TestSilenceForgetsBothGenerations(t *testing.T) {
-	r := newRecentIDs(time.Minute, 64<<10, testSecret())
+	r := newRecentIDs(time.Minute, 0, 64<<10, testSecret())
 	now := crest.Millis(1_700_000_000_000).Floor(time.Minute)
 	r.seen(idOf(1), now)
 	if !r.seen(idOf(1), now.Add(119*time.Second)) {
@@ -84,7 +84,7 @@ func TestSilenceForgetsBothGenerations(t *testing.T) {
 
 func TestIDsUseMostOfTheirMemory(t *testing.T) {
 	const memory = 8 << 20
-	r := newRecentIDs(time.Minute, memory, testSecret())
+	r := newRecentIDs(time.Minute, 0, memory, testSecret())
 	for n := range uint64(memory / 8 * 7 / 10) {
 		r.seen(idOf(n), 1_700_000_000_000)
 	}
@@ -94,7 +94,7 @@ func TestIDsUseMostOfTheirMemory(t *testing.T) {
 }
 
 func BenchmarkSeen(b *testing.B) {
-	r := newRecentIDs(2*time.Minute, 32<<20, testSecret())
+	r := newRecentIDs(2*time.Minute, 0, 32<<20, testSecret())
 	for n := range uint64(1_000_000) {
 		r.seen(idOf(n*7919), 1)
 	}

@@ -41,8 +41,9 @@ type fixture struct {
 
 func newFixture(l *Layout, partitions int) *fixture {
 	f := &fixture{layout: l, boards: NewBoards(l)}
-	for range partitions {
-		f.parts = append(f.parts, NewAggregator(l, f.boards))
+	l.Partitions = partitions
+	for i := range partitions {
+		f.parts = append(f.parts, NewAggregator(l, f.boards, i))
 	}
 	for range l.Shards {
 		f.shards = append(f.shards, New(l, f.boards))
