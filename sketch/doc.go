@@ -17,7 +17,7 @@
 // # How it counts
 //
 // The heavy part monitors keys: sets of eight entries in two cache lines, the set chosen by the hash's low bits. The
-// light part bounds all other keys: a Count-Min sketch with conservative update whose four cells for a key share one
+// light part bounds all other keys: a Count-Min sketch with conservative update whose two cells for a key share one
 // cache line. A key that is monitored touches only the heavy part, so the heavy keys, which make up most of a stream,
 // never disturb the cells.
 //

@@ -8,9 +8,9 @@ const (
 	infinite     = 1<<32 - 1 // the largest value of the widest cells
 )
 
-// light is a conservative-update Count-Min sketch of the keys that the heavy part doesn't monitor. A key has four cells,
-// one in each quarter of a single line. Each line has cells of its own width: 4 bits at first,
-// 8, 16 or 32 as soon as one of them needs it. A value that even 32 bits can't hold is infinite.
+// light is a conservative-update Count-Min sketch of the keys that the heavy part doesn't monitor. A key has two cells,
+// one in each half of a single line. Each line has cells of its own width: 4 bits at first, 8, 16 or 32 as soon as one of
+// them needs it. A value that even 32 bits can't hold is infinite.
 type light struct {
 	lines [][lineWords]uint64
 	width []uint8 // the cells of line i have 4<<width[i] bits
@@ -22,12 +22,12 @@ func remix(hash uint64) uint64 { return (hash ^ hash>>32) * 0x9e37_79b9_7f4a_7c1
 func (l *light) line(mix uint64) int { return int((mix >> 32) * uint64(len(l.lines)) >> 32) }
 
 // cells are the places of a key's cells in its line, in units of 4 bits.
-type cells [4]uint64
+type cells [2]uint64
 
-// cellsOf returns where the cells of a key are in a line of that width: one in each quarter of 32 units.
+// cellsOf returns where the cells of a key are in a line of that width: one in each half of 64 units.
 func cellsOf(mix uint64, width uint) cells {
-	mask := uint64(31) >> (width & 3) << (width & 3) // wider cells don't use the lowest bits
-	return cells{mix >> 10 & mask, 32 | mix>>15&mask, 64 | mix>>20&mask, 96 | mix>>25&mask}
+	mask := uint64(63) >> (width & 3) << (width & 3) // wider cells don't use the lowest bits
+	return cells{mix >> 10 & mask, 64 | mix>>16&mask}
 }
 
 // largest returns the largest value of cells of that width.
@@ -41,8 +41,6 @@ func (l *light) bound(mix uint64) uint64 {
 	least := min(
 		line[at[0]>>4&7]>>(at[0]&15*4)&top,
 		line[at[1]>>4&7]>>(at[1]&15*4)&top,
-		line[at[2]>>4&7]>>(at[2]&15*4)&top,
-		line[at[3]>>4&7]>>(at[3]&15*4)&top,
 	)
 	if least == infinite {
 		return 1<<64 - 1
