@@ -31,6 +31,8 @@ type node struct {
 	metrics *metrics
 	traffic *demo.Traffic // nil without demo traffic
 
+	processors int // that counting may use
+
 	log      *disklog.Log
 	lists    *list.Store
 	ingester *ingest.Ingester
@@ -177,7 +179,7 @@ func (n *node) run(ctx context.Context, serving func()) error {
 func (n *node) newPipeline() (*pipeline.Pipeline, error) {
 	options := pipeline.Options{
 		Log: n.log, Lists: n.lists, Checkpoint: filepath.Join(n.config.Data, "checkpoint"),
-		Now: time.Now, Observer: n.observePipeline(),
+		Processors: n.processors, Now: time.Now, Observer: n.observePipeline(),
 	}
 	if n.traffic != nil {
 		options.Titles = n.traffic

@@ -3,7 +3,6 @@ package list
 import (
 	"cmp"
 	"maps"
-	"runtime"
 	"slices"
 	"sync"
 	"sync/atomic"
@@ -106,7 +105,6 @@ func (s *Store) Publish(lists []crest.List) {
 		}
 		l.Stale = s.isStale(l, now)
 		next[k] = render(l, &s.sizes, s.with, previous)
-		runtime.Gosched() // compressing many lists takes a while, in which requests would wait
 	}
 	s.current.Store(&next)
 }

@@ -10,7 +10,7 @@ func (p *Pipeline) buildLists() {
 	for r := range p.build {
 		began := p.options.Now()
 		lists := make([]crest.List, len(r.reports))
-		err := parallel(len(r.reports), func(i int) error {
+		err := p.parallel(len(r.reports), func(i int) error {
 			l, err := p.merge(r.since, r.reports[i])
 			lists[i] = l
 			return err

@@ -106,7 +106,7 @@ func (p *Pipeline) snapshot() (snapshot, error) {
 		blobs map[blobKey]blobRef
 	}
 	parts := make([]part, len(p.shards))
-	err := parallel(len(p.shards), func(i int) error {
+	err := p.parallel(len(p.shards), func(i int) error {
 		parts[i].blobs = map[blobKey]blobRef{}
 		for board := range p.boards.Len() {
 			rings, err := p.shards[i].Rings(board)

@@ -62,7 +62,7 @@ func (p *Pipeline) aggregate(records []eventlog.Record) error {
 		part := p.parts[r.Partition%len(p.parts)]
 		part.records = append(part.records, r)
 	}
-	err := parallel(len(p.parts), func(i int) error {
+	err := p.parallel(len(p.parts), func(i int) error {
 		p.parts[i].aggregate()
 		return nil
 	})
@@ -123,14 +123,14 @@ func (p *Pipeline) flush() error {
 	if empty {
 		return nil
 	}
-	err := parallel(len(p.parts), func(i int) error {
+	err := p.parallel(len(p.parts), func(i int) error {
 		p.parts[i].aggregator.Group()
 		return nil
 	})
 	if err != nil {
 		return err
 	}
-	err = parallel(len(p.shards), func(s int) error {
+	err = p.parallel(len(p.shards), func(s int) error {
 		p.partial[s] = p.partial[s][:0]
 		for _, part := range p.parts {
 			p.partial[s] = part.aggregator.Shard(p.partial[s], s)

@@ -1,22 +1,18 @@
 package pipeline
 
 import (
-	"runtime"
 	"sync"
 	"sync/atomic"
 )
 
-// parallel calls do for 0 to n-1, spread over the processors, and returns the first error once all are done. Between
-// two calls it lets other goroutines go first: a request that comes while every processor counts would else wait for as
-// long as the scheduler lets a goroutine run.
-func parallel(n int, do func(i int) error) error {
-	workers := min(n, runtime.GOMAXPROCS(0))
+// parallel calls do for 0 to n-1, spread over the processors, and returns the first error once all are done.
+func (p *Pipeline) parallel(n int, do func(i int) error) error {
+	workers := min(n, p.options.Processors)
 	if workers <= 1 {
 		for i := range n {
 			if err := do(i); err != nil {
 				return err
 			}
-			runtime.Gosched()
 		}
 		return nil
 	}
@@ -37,7 +33,6 @@ func parallel(n int, do func(i int) error) error {
 					once.Do(func() { first = err })
 					return
 				}
-				runtime.Gosched()
 			}
 		})
 	}

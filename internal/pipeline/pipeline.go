@@ -3,6 +3,7 @@ package pipeline
 import (
 	"context"
 	"fmt"
+	"runtime"
 	"sync/atomic"
 	"time"
 
@@ -27,6 +28,7 @@ type Options struct {
 	Lists      Lists
 	Titles     list.Titles      // nil when items have no titles
 	Checkpoint string           // directory; empty keeps the counting state in memory alone
+	Processors int              // how many goroutines count at once; as many as Go uses when 0
 	Now        func() time.Time // the clock, for generated_at and to notice that counting lags
 	Observer   Observer
 }
@@ -89,6 +91,9 @@ const drainTimeout = 10 * time.Second
 
 // New returns a pipeline that goes on from the newest checkpoint, or begins at the oldest record of the log.
 func New(cfg *config.Config, options Options) (*Pipeline, error) {
+	if options.Processors == 0 {
+		options.Processors = runtime.GOMAXPROCS(0)
+	}
 	p := &Pipeline{
 		config: cfg, options: options, layout: layoutOf(cfg),
 		build: make(chan refresh, 1), save: make(chan snapshot), saveDone: make(chan error, 1),

@@ -109,7 +109,7 @@ func (p *Pipeline) report(asOf crest.Millis, windows []*scheduled) error {
 	for i := range r.reports {
 		r.reports[i] = make([]list.Report, len(p.shards))
 	}
-	err := parallel(len(p.shards), func(i int) error {
+	err := p.parallel(len(p.shards), func(i int) error {
 		n := 0
 		for _, board := range boards {
 			for _, s := range windows {

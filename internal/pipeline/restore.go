@@ -115,7 +115,7 @@ func (p *Pipeline) load(index *checkpointIndex) error {
 		}
 		perRing[ring][key.number] = ref
 	}
-	err := parallel(len(p.shards), func(i int) error { return p.loadShard(i, index, perRing, files) })
+	err := p.parallel(len(p.shards), func(i int) error { return p.loadShard(i, index, perRing, files) })
 	if err != nil {
 		return err
 	}
