@@ -11,14 +11,16 @@ import (
 // maxGrowth is how much resident memory may grow while junk comes in.
 const maxGrowth = 0.05
 
-// Of the windows, those that are full after a minute: one of an hour goes on taking memory for an hour, junk or not.
+// Of the windows, those that are full after a minute, and ids remembered for half a minute: a window of an hour goes on
+// taking memory for an hour, and ids for twice as long as they are remembered, junk or not.
 const shortWindows = `
+counting: {dedup_horizon: 30s}
 windows:
   - {name: 1m, length: 1m, bucket: 10s, refresh: 10s}
   - {name: all, length: 0, refresh: 10s}
 `
 
-// Warm is a node that has run for longer than its longest bounded window and has stopped growing.
+// Warm is a node that has run for longer than its longest bounded window, and than it remembers ids, and has stopped growing.
 const (
 	warmAfter   = 80 * time.Second
 	warmGrowth  = 0.01
