@@ -3,6 +3,7 @@
 package config
 
 import (
+	"slices"
 	"time"
 
 	"crest"
@@ -22,6 +23,8 @@ type Config struct {
 	Counting   Counting       `yaml:"counting"`
 	Ingest     Ingest         `yaml:"ingest"`
 	Log        Log            `yaml:"log"`
+	Archive    Archive        `yaml:"archive"`
+	Recount    Recount        `yaml:"recount"`
 }
 
 // Type is a kind of item.
@@ -55,6 +58,7 @@ type Counting struct {
 	DedupHorizon time.Duration `yaml:"dedup_horizon"` // how long an event id is remembered
 	DedupMemory  Bytes         `yaml:"dedup_memory"`  // most memory for remembered ids, over all partitions
 	Checkpoint   time.Duration `yaml:"checkpoint"`    // how often the counting state is saved
+	Hold         time.Duration `yaml:"hold"`          // how late the recount may be before the list of all time does without it
 }
 
 // Ack says when an event counts as accepted.
@@ -83,15 +87,62 @@ type Log struct {
 	MaxPending  Bytes         `yaml:"max_pending"`  // unwritten bytes from which producers are told to retry later
 }
 
+// Archive says whether events are kept for the exact path, and for how long.
+type Archive struct {
+	Enabled bool          `yaml:"enabled"`
+	Retain  time.Duration `yaml:"retain"` // older event hours are deleted; their counts stay
+}
+
+// Recount limits the exact path.
+type Recount struct {
+	Memory Bytes `yaml:"memory"` // most memory of one recount
+}
+
+// ExactFrom is the length from which windows take what the recount has counted, where it has.
+const ExactFrom = 24 * time.Hour
+
+// Stitched reports whether lists of the window are exact where the hours have been counted again: with an archive, those
+// of all time, and those of whole hours from ExactFrom on.
+func (c *Config) Stitched(w crest.Window) bool {
+	return c.Archive.Enabled && (w.AllTime() || w.Length >= ExactFrom && w.Length%time.Hour == 0 && time.Hour%w.Bucket == 0)
+}
+
+// Edge is how far beyond an hour's start and end the recount looks for ids that it has been sent again with another time:
+// as long as the fast path can remember an id.
+func (c *Config) Edge() time.Duration { return 2 * c.Counting.DedupHorizon }
+
 // Ring is a row of buckets of one width, shared by the windows that are built from that width.
 type Ring struct {
 	Width   time.Duration // 0 for the one bucket of all time
-	Buckets int           // that the longest of its windows needs
+	Buckets int           // held
 	Windows []crest.Window
+	Open    bool // the open hours of all time are estimated from it
 }
 
-// Rings groups the windows by bucket width, in the order of their first window.
+// Rings groups the windows by bucket width, in the order of their first window. With an archive and a window of all
+// time, one ring holds buckets for the open hours.
 func (c *Config) Rings() []Ring {
+	rings := c.windowRings()
+	if !c.Archive.Enabled || !slices.ContainsFunc(c.Windows, crest.Window.AllTime) {
+		return rings
+	}
+	open := -1
+	for i, r := range rings {
+		if r.Width > 0 && time.Hour%r.Width == 0 && (open < 0 || r.Width > rings[open].Width) {
+			open = i
+		}
+	}
+	if open < 0 {
+		open = len(rings)
+		rings = append(rings, Ring{Width: time.Hour})
+	}
+	r := &rings[open]
+	r.Open = true
+	r.Buckets = max(r.Buckets, int(c.Counting.Hold/r.Width))
+	return rings
+}
+
+func (c *Config) windowRings() []Ring {
 	var rings []Ring
 	at := map[time.Duration]int{}
 	for _, w := range c.Windows {

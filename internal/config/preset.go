@@ -33,9 +33,12 @@ func common(preset string) Config {
 		Data:   "data",
 		Counting: Counting{
 			Partitions: 8, DedupHorizon: 2 * time.Minute, DedupMemory: GiB, MaxBoards: 64, Checkpoint: 10 * time.Second,
+			Hold: 48 * time.Hour,
 		},
-		Ingest: Ingest{MaxBody: 8 * MiB, MaxDecompressed: 32 * MiB, MaxEvents: 10_000},
-		Log:    Log{Segment: 256 * MiB, RetainAge: 72 * time.Hour, RetainBytes: 64 * GiB, MaxPending: 64 * MiB},
+		Ingest:  Ingest{MaxBody: 8 * MiB, MaxDecompressed: 32 * MiB, MaxEvents: 10_000},
+		Log:     Log{Segment: 256 * MiB, RetainAge: 72 * time.Hour, RetainBytes: 64 * GiB, MaxPending: 64 * MiB},
+		Archive: Archive{Enabled: true, Retain: 30 * 24 * time.Hour},
+		Recount: Recount{Memory: 512 * MiB},
 	}
 }
 

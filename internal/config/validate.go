@@ -27,6 +27,13 @@ const (
 	MaxDedupHorizon = time.Hour
 	MaxDedupMemory  = TiB
 	MaxPending      = GiB // what the event log takes
+	MinRecount      = 64 * MiB
+	MaxRecount      = TiB
+	MinHold         = 4 * time.Hour // an hour closes, is counted, and that can fail a few times
+	MaxHold         = 31 * 24 * time.Hour
+	MinRetain       = crest.MaxAge + 3*time.Hour // events come for an hour for as long as this
+
+	maxArchivedHorizon = 30 * time.Minute // twice this is the edge of an hour, see Config.Edge
 
 	minSummary       = 4 * KiB // what sketch.New accepts
 	maxSummary       = GiB
@@ -65,6 +72,7 @@ func (c *Config) Validate() error {
 	c.checkCounting(&p)
 	c.checkIngest(&p)
 	c.checkLog(&p)
+	c.checkExact(&p)
 	return errors.Join(p...)
 }
 
@@ -273,6 +281,28 @@ func (c *Config) narrows() bool {
 func checkSummary(p *problems, field string, bucket Bytes, shards int) {
 	least, most := minSummary*Bytes(shards), maxSummary*Bytes(shards)
 	p.check(bucket >= least && bucket <= most, field, "is %s; with %d shards it must be from %s to %s", bucket, shards, least, most)
+}
+
+func (c *Config) checkExact(p *problems) {
+	if !c.Archive.Enabled {
+		return
+	}
+	p.check(c.Archive.Retain >= MinRetain, "archive.retain", "is %s; late events can come for %s, so it must be at least %s",
+		c.Archive.Retain, crest.MaxAge, MinRetain)
+	p.check(c.Recount.Memory >= MinRecount && c.Recount.Memory <= MaxRecount, "recount.memory", "is %s; it must be from %s to %s",
+		c.Recount.Memory, MinRecount, MaxRecount)
+	p.check(c.Counting.DedupHorizon <= maxArchivedHorizon, "counting.dedup_horizon", "is %s; with an archive at most %s are possible",
+		c.Counting.DedupHorizon, maxArchivedHorizon)
+	hold := c.Counting.Hold
+	p.check(hold >= MinHold && hold <= MaxHold && hold%time.Hour == 0, "counting.hold", "is %s; it must be from %s to %s, in whole hours",
+		hold, MinHold, MaxHold)
+	if len(*p) > 0 {
+		return // rings can't be made of windows that are wrong
+	}
+	for _, r := range c.Rings() {
+		p.check(!r.Open || r.Buckets <= MaxRingBuckets, "counting.hold", "is %s, which makes %d buckets of %s; at most %d are possible",
+			hold, r.Buckets, r.Width, MaxRingBuckets)
+	}
 }
 
 func (c *Config) checkIngest(p *problems) {
