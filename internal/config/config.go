@@ -120,25 +120,19 @@ type Ring struct {
 }
 
 // Rings groups the windows by bucket width, in the order of their first window. With an archive and a window of all
-// time, one ring holds buckets for the open hours.
+// time, a ring of hours holds buckets for those that are not counted exactly yet.
 func (c *Config) Rings() []Ring {
 	rings := c.windowRings()
 	if !c.Archive.Enabled || !slices.ContainsFunc(c.Windows, crest.Window.AllTime) {
 		return rings
 	}
-	open := -1
-	for i, r := range rings {
-		if r.Width > 0 && time.Hour%r.Width == 0 && (open < 0 || r.Width > rings[open].Width) {
-			open = i
-		}
-	}
+	open := slices.IndexFunc(rings, func(r Ring) bool { return r.Width == time.Hour })
 	if open < 0 {
 		open = len(rings)
 		rings = append(rings, Ring{Width: time.Hour})
 	}
-	r := &rings[open]
-	r.Open = true
-	r.Buckets = max(r.Buckets, int(c.Counting.Hold/r.Width))
+	rings[open].Open = true
+	rings[open].Buckets = max(rings[open].Buckets, int(c.Counting.Hold/time.Hour))
 	return rings
 }
 

@@ -296,13 +296,6 @@ func (c *Config) checkExact(p *problems) {
 	hold := c.Counting.Hold
 	p.check(hold >= MinHold && hold <= MaxHold && hold%time.Hour == 0, "counting.hold", "is %s; it must be from %s to %s, in whole hours",
 		hold, MinHold, MaxHold)
-	if len(*p) > 0 {
-		return // rings can't be made of windows that are wrong
-	}
-	for _, r := range c.Rings() {
-		p.check(!r.Open || r.Buckets <= MaxRingBuckets, "counting.hold", "is %s, which makes %d buckets of %s; at most %d are possible",
-			hold, r.Buckets, r.Width, MaxRingBuckets)
-	}
 }
 
 func (c *Config) checkIngest(p *problems) {
