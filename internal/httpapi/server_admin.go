@@ -13,15 +13,21 @@ type Admin struct {
 	Config   string                                      // the whole configuration, as YAML
 	Ready    http.Handler                                // answers /healthz and /readyz, as the public handler does; nil for none
 	Panicked func(route string, value any, stack []byte) // as Observer's; nil for none
+	Exact    func(mux *http.ServeMux)                    // adds the exact path's endpoints (see ExactRoutes); nil for none
 }
 
-// NewAdmin returns the handler of the operator's endpoints: /metrics, /debug/config and /debug/pprof/.
+// NewAdmin returns the handler of the operator's endpoints: /metrics, /debug/config and /debug/pprof/, and those of the
+// exact path.
 func NewAdmin(a Admin) http.Handler {
 	mux := http.NewServeMux()
-	mux.HandleFunc("GET /{$}", func(w http.ResponseWriter, _ *http.Request) {
-		writeText(w, "Crest, operator's endpoints\n\n/metrics       figures for Prometheus\n/healthz       does the process live\n"+
-			"/readyz        can it serve\n/debug/config  the configuration in force\n/debug/pprof/  profiles\n")
-	})
+	contents := "Crest, operator's endpoints\n\n/metrics       figures for Prometheus\n/healthz       does the process live\n" +
+		"/readyz        can it serve\n/debug/config  the configuration in force\n/debug/pprof/  profiles\n"
+	if a.Exact != nil {
+		a.Exact(mux)
+		contents += "\nGET /v1/explain?type=&id=&board=  what an item's counts are built from\n" +
+			"POST /v1/archive:commit           have everything received so far archived\n"
+	}
+	mux.HandleFunc("GET /{$}", func(w http.ResponseWriter, _ *http.Request) { writeText(w, contents) })
 	mux.HandleFunc("GET /metrics", func(w http.ResponseWriter, _ *http.Request) {
 		metrics := processMetrics()
 		if a.Metrics != nil {
