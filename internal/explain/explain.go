@@ -47,7 +47,7 @@ type Window struct {
 	AsOf       Moment   `json:"as_of"` // the moment that the estimate is for
 	Estimate            // exact hours and estimated ones together
 	Exact      uint64   `json:"exact"`       // the part of the count that comes from exactly counted hours
-	Late       uint64   `json:"late"`        // the part that was received for those hours after they had been counted
+	Late       uint64   `json:"late"`        // the board's weight that came for those hours after they had been counted: any of it can be the item's
 	ExactUntil Moment   `json:"exact_until"` // the seam: hours before it are exact, what is after is estimated; zero when all is estimated
 	Listing    *Listing `json:"list"`        // nil before the first list
 }
@@ -99,7 +99,7 @@ type Hour struct {
 	Cut        Moment `json:"cut"` // everything received before is in it
 	Count      uint64 `json:"count"`
 	Duplicates uint64 `json:"duplicates"` // weight that was dropped as sent before
-	Late       uint64 `json:"late"`       // weight received after the cut, which the next count of the hour takes in
+	Late       uint64 `json:"late"`       // the board's weight received for the hour after the cut, which the next count of it takes in
 }
 
 // Moment is a time that JSON gives in RFC 3339, and as null when it is zero.
