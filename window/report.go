@@ -4,6 +4,7 @@ import (
 	"slices"
 
 	"crest"
+	"crest/sketch"
 )
 
 // itemBytes is the size of one item in a window's totals, without its key.
@@ -20,6 +21,7 @@ type Entry struct {
 // Report is what a ring says of one window.
 type Report struct {
 	Entries      []Entry // by count descending, then key ascending
+	Also         []Entry // of the keys asked for beside, in their order
 	Cutoff       uint64  // no other item has more than this
 	Total        uint64  // weight of the window's buckets, exactly
 	Late         uint64  // weight that came within the window's time but was already older than the window
@@ -27,34 +29,59 @@ type Report struct {
 	DedupPartial bool    // ids had to be forgotten too early
 }
 
-// Top reports the k items with the highest counts in the window of that index, as of a moment to which the ring is
-// first advanced.
-func (r *Ring) Top(window, k int, asOf crest.Millis) Report {
+// Top reports the k items with the highest counts in the window of that index, and those of the keys in also, as of a
+// moment to which the ring is first advanced. Buckets that the window is without are not counted.
+func (r *Ring) Top(window, k int, asOf crest.Millis, also ...string) Report {
 	r.Advance(asOf)
 	t := r.windows[window]
 	buckets := r.config.Windows[window]
 	newestOpen := min(buckets, open)
-	for i := range newestOpen {
-		if s := r.at(r.newest - int64(i)).summary; s != nil {
+	for n := r.newest; n > r.newest-int64(newestOpen); n-- {
+		if s := r.at(n).summary; s != nil && r.has(window, n) {
 			t.addBucket(s)
 		}
 	}
 	report := r.ranking.top(t, k)
-	for i := range newestOpen {
-		if s := r.at(r.newest - int64(i)).summary; s != nil {
+	report.Also = t.entries(also)
+	for n := r.newest; n > r.newest-int64(newestOpen); n-- {
+		if s := r.at(n).summary; s != nil && r.has(window, n) {
 			t.removeBucket(s)
 		}
 	}
 	for i := range buckets {
 		b := r.at(r.newest - int64(i))
+		report.Late += b.late[window]
+		if !r.has(window, b.number) {
+			continue
+		}
 		if b.summary != nil {
 			report.Total += b.summary.Total()
 		}
-		report.Late += b.late[window]
 		report.Duplicates += b.duplicates
 		report.DedupPartial = report.DedupPartial || b.dedupPartial
 	}
 	return report
+}
+
+// entries returns what the totals say of each key.
+func (t *totals) entries(keys []string) []Entry {
+	if len(keys) == 0 {
+		return nil
+	}
+	entries := make([]Entry, len(keys))
+	for i, key := range keys {
+		hash := sketch.Hash(key)
+		e := Entry{Key: key, Hash: hash}
+		if it := t.lookup(hash, key); it != nil {
+			e.Count = t.count(it)
+			e.Error = e.Count - it.low
+		} else if len(t.floors) > 0 {
+			e.Count = t.floors[hash&uint64(len(t.floors)-1)]
+			e.Error = e.Count
+		}
+		entries[i] = e
+	}
+	return entries
 }
 
 // ranked is an item's position in totals.items and its count.

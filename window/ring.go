@@ -14,6 +14,7 @@ type Config struct {
 	Buckets int           // held: as many as the longest window has
 	Windows []int         // how many of the newest buckets each window has, 1 to Buckets
 	Memory  int           // most bytes of one bucket's summary
+	Late    bool          // remember what comes for closed hours, see LateSince; for widths that divide an hour
 }
 
 // Validate reports what is wrong with the configuration.
@@ -54,8 +55,11 @@ type Ring struct {
 	config  Config
 	newest  int64 // number of the newest bucket: its start divided by the width
 	started bool
-	slots   []bucket  // bucket n is slots[n mod Buckets]
-	windows []*totals // one per window: its settled buckets
+	slots   []bucket     // bucket n is slots[n mod Buckets]
+	windows []*totals    // one per window: its settled buckets
+	without []span       // per window, the buckets that it leaves out
+	closed  crest.Millis // what happened before belongs to hours that are closed
+	slot    crest.Millis // of what is being received
 	free    []*sketch.Summary
 
 	ranking ranking        // scratch of Top
@@ -68,6 +72,7 @@ type bucket struct {
 	number       int64
 	summary      *sketch.Summary // nil while the bucket has no weight
 	late         []uint64        // per window, the weight that came while this was the newest bucket but was too late for it
+	arrivals     []arrival       // what came for closed hours while this was the newest bucket
 	duplicates   uint64
 	dedupPartial bool
 	changed      bool // since AppendBucket saved it
@@ -81,7 +86,10 @@ func NewRing(config Config) (*Ring, error) {
 	if _, err := sketch.New(sketch.Config{Memory: config.Memory}); err != nil {
 		return nil, err
 	}
-	r := &Ring{config: config, slots: make([]bucket, config.Buckets), windows: make([]*totals, len(config.Windows))}
+	r := &Ring{
+		config: config, slots: make([]bucket, config.Buckets),
+		windows: make([]*totals, len(config.Windows)), without: make([]span, len(config.Windows)),
+	}
 	for i := range r.slots {
 		r.slots[i].late = make([]uint64, len(config.Windows))
 	}
@@ -117,6 +125,9 @@ func (r *Ring) Add(t crest.Millis, hash uint64, key string, weight uint64) bool 
 		r.advance(n)
 	}
 	r.countLate(n, weight)
+	if t < r.closed {
+		r.arrive(t, weight)
+	}
 	if n < r.oldest() {
 		return false
 	}
@@ -177,7 +188,7 @@ func (r *Ring) addLate(b *bucket, hash uint64, key string, weight uint64) {
 	floorBefore := s.Floor(set)
 	r.set = s.AppendSet(r.set[:0], set)
 	for i, w := range r.windows {
-		if b.number > r.newest-int64(r.config.Windows[i]) {
+		if r.has(i, b.number) {
 			for _, e := range r.set {
 				w.removeEntry(e, floorBefore)
 			}
@@ -194,7 +205,7 @@ func (r *Ring) addLate(b *bucket, hash uint64, key string, weight uint64) {
 		}
 	}
 	for i, w := range r.windows {
-		if b.number <= r.newest-int64(r.config.Windows[i]) {
+		if !r.has(i, b.number) {
 			continue
 		}
 		if !fullBefore && s.Full() {
@@ -212,6 +223,9 @@ func (r *Ring) addLate(b *bucket, hash uint64, key string, weight uint64) {
 // Advance moves the ring forwards so that its newest bucket is the one that ends at or after asOf. Moving back, or not
 // at all, changes nothing.
 func (r *Ring) Advance(asOf crest.Millis) {
+	if slot := (asOf - 1).Floor(crest.Slot); r.config.Late && slot > r.slot {
+		r.slot, r.closed = slot, slot.Add(-crest.CloseAfter).Floor(time.Hour)
+	}
 	if n := r.config.Number(asOf - 1); !r.started || n > r.newest {
 		r.advance(n)
 	}
@@ -246,10 +260,11 @@ func (r *Ring) step() {
 		if buckets <= open {
 			continue // all of its buckets are open
 		}
-		if s := r.at(settling).summary; s != nil {
+		if s := r.at(settling).summary; s != nil && r.has(i, settling) {
 			w.addBucket(s)
 		}
-		if s := r.at(r.newest - buckets + 1).summary; s != nil {
+		expiring := r.newest - buckets + 1
+		if s := r.at(expiring).summary; s != nil && r.has(i, expiring) {
 			w.removeBucket(s)
 		}
 	}
@@ -264,7 +279,7 @@ func (r *Ring) recycle(b *bucket, number int64) {
 		r.free = append(r.free, b.summary)
 	}
 	clear(b.late)
-	*b = bucket{number: number, late: b.late}
+	*b = bucket{number: number, late: b.late, arrivals: b.arrivals[:0]}
 }
 
 func (r *Ring) summary() *sketch.Summary {

@@ -9,8 +9,11 @@ import (
 	"crest/sketch"
 )
 
-// stateVersion is the version of a bucket's saved form, drawn in docs/formats/checkpoint.md.
-const stateVersion = 1
+// The versions of a bucket's saved form, drawn in docs/formats/checkpoint.md.
+const (
+	stateVersion        = 1
+	stateVersionArrived = 2 // with what came for closed hours
+)
 
 const flagDedupPartial = 1
 
@@ -38,7 +41,7 @@ func (r *Ring) Buckets() iter.Seq2[int64, bool] {
 }
 
 func (b *bucket) empty() bool {
-	if b.summary != nil || b.duplicates != 0 || b.dedupPartial {
+	if b.summary != nil || b.duplicates != 0 || b.dedupPartial || len(b.arrivals) > 0 {
 		return false
 	}
 	for _, n := range b.late {
@@ -57,11 +60,18 @@ func (r *Ring) AppendBucket(dst []byte, number int64) ([]byte, error) {
 	if b.dedupPartial {
 		flags |= flagDedupPartial
 	}
-	dst = append(dst, stateVersion, flags)
+	version := byte(stateVersion)
+	if len(b.arrivals) > 0 {
+		version = stateVersionArrived
+	}
+	dst = append(dst, version, flags)
 	dst = binary.AppendUvarint(dst, b.duplicates)
 	dst = binary.AppendUvarint(dst, uint64(len(b.late)))
 	for _, n := range b.late {
 		dst = binary.AppendUvarint(dst, n)
+	}
+	if version == stateVersionArrived {
+		dst = appendArrivals(dst, b.arrivals)
 	}
 	if b.summary == nil {
 		return append(dst, 0), nil
@@ -87,7 +97,7 @@ func (r *Ring) Restore(newest int64, buckets iter.Seq2[int64, []byte]) error {
 	for i, w := range r.windows {
 		buckets := int64(r.config.Windows[i])
 		for n := newest - buckets + 1; n <= newest-open; n++ {
-			if s := r.at(n).summary; s != nil {
+			if s := r.at(n).summary; s != nil && r.has(i, n) {
 				w.addBucket(s)
 			}
 		}
@@ -96,9 +106,10 @@ func (r *Ring) Restore(newest int64, buckets iter.Seq2[int64, []byte]) error {
 }
 
 func (r *Ring) restoreBucket(b *bucket, data []byte) error {
-	if len(data) < 2 || data[0] != stateVersion {
+	if len(data) < 2 || data[0] != stateVersion && data[0] != stateVersionArrived {
 		return errState
 	}
+	version := data[0]
 	b.dedupPartial = data[1]&flagDedupPartial != 0
 	data = data[2:]
 	var fields [2]uint64 // duplicates, number of windows
@@ -119,6 +130,12 @@ func (r *Ring) restoreBucket(b *bucket, data []byte) error {
 			return errState
 		}
 		b.late[i], data = v, data[n:]
+	}
+	if version == stateVersionArrived {
+		var err error
+		if b.arrivals, data, err = readArrivals(data); err != nil {
+			return err
+		}
 	}
 	if len(data) == 0 {
 		return errState

@@ -157,6 +157,17 @@ func (t *totals) find(hash uint64, key string) int {
 	}
 }
 
+// lookup returns the key's item, nil when no bucket monitors it.
+func (t *totals) lookup(hash uint64, key string) *item {
+	if len(t.index) == 0 {
+		return nil
+	}
+	if i := t.index[t.find(hash, key)]; i != 0 {
+		return &t.items[i-1]
+	}
+	return nil
+}
+
 // start returns where probing for a hash begins, before masking. The low bits name the set and the top bits the
 // shard, so the middle is used.
 func start(hash uint64) int { return int((hash * 0x9e3779b97f4a7c15) >> 32) }

@@ -9,6 +9,9 @@ type Exact interface {
 	Until() crest.Millis // end of the last one; 0 when there is none
 	Since() crest.Millis // events received before are in no hour; 0 when there can be none
 
+	// Through is a moment from which on nothing that was received is in any count: no cut is later.
+	Through() crest.Millis
+
 	// Cuts says of the hours from a moment to Until, ascending, up to which received time each was counted. An hour for
 	// which no more events can come may be left out.
 	Cuts(from crest.Millis) []Cut

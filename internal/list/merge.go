@@ -20,6 +20,10 @@ type Report struct {
 	Late         uint64        // weight that came too late for the window
 	Duplicates   uint64        // weight dropped as sent before
 	DedupPartial bool          // ids had to be forgotten before the dedup horizon was over
+
+	// With exact hours, all above is of the rest of the window.
+	Also      []crest.Entry // of the candidates that live on this shard, in their order
+	LateExact uint64        // weight for the exact hours that came after they had been counted
 }
 
 // Titles says what is known about an item for people to read.
@@ -36,6 +40,8 @@ type Params struct {
 	Since       crest.Millis // when counting began: events received before are not in the reports
 	GeneratedAt crest.Millis
 	Titles      Titles // nil when nothing is known; then entries keep their spelling
+
+	Problem func(error) // told of exact counts that could not be read; nil tells nobody
 }
 
 // Merge makes the list of a board and window out of the reports of all shards. It returns an error, and nothing may be
@@ -47,20 +53,10 @@ func Merge(reports []Report, shards int, p Params) (crest.List, error) {
 		return crest.List{}, err
 	}
 	first := &reports[0]
-	l := crest.List{
-		Type: first.Board.Type, Window: first.Window.Name, Board: first.Board.String(), K: p.K,
-		GeneratedAt: p.GeneratedAt, From: first.Window.From(first.AsOf), AsOf: first.AsOf,
-		Dedup: crest.DedupFull, IDField: p.IDField,
-	}
+	l := begin(first.Board, first.Window, first.AsOf, p)
 	for i := range reports {
-		r := &reports[i]
-		l.Total += r.Total
-		l.Late += r.Late
-		l.Duplicates += r.Duplicates
-		l.Cutoff = max(l.Cutoff, r.Cutoff)
-		if r.DedupPartial {
-			l.Dedup = crest.DedupPartial
-		}
+		l.addTotals(&reports[i])
+		l.Cutoff = max(l.Cutoff, reports[i].Cutoff)
 	}
 	top, dropped, err := mergeEntries(reports, p.K)
 	if err != nil {
@@ -68,17 +64,42 @@ func Merge(reports []Report, shards int, p Params) (crest.List, error) {
 	}
 	l.Top = top
 	l.Cutoff = max(l.Cutoff, dropped)
+	return l.finish(first.Window, p)
+}
+
+// draft is a list in the making.
+type draft struct{ crest.List }
+
+func begin(board crest.Board, w crest.Window, asOf crest.Millis, p Params) draft {
+	return draft{crest.List{
+		Type: board.Type, Window: w.Name, Board: board.String(), K: p.K, GeneratedAt: p.GeneratedAt,
+		From: w.From(asOf), AsOf: asOf, Dedup: crest.DedupFull, IDField: p.IDField,
+	}}
+}
+
+func (l *draft) addTotals(r *Report) {
+	l.Total += r.Total
+	l.Late += r.Late
+	l.Duplicates += r.Duplicates
+	if r.DedupPartial {
+		l.Dedup = crest.DedupPartial
+	}
+}
+
+// finish fills in what follows from the entries and totals.
+func (l *draft) finish(w crest.Window, p Params) (crest.List, error) {
 	if p.Since > l.From {
 		l.Since = p.Since
 	}
-	l.Short = short(&l, first.Window)
-	rankBefore(&l, p.Previous)
-	hydrate(&l, p.Titles)
+	l.Short = short(&l.List, w)
+	rankBefore(&l.List, p.Previous)
+	hydrate(&l.List, p.Titles)
 	l.Label()
-	if l.Version, err = version(&l); err != nil {
+	var err error
+	if l.Version, err = version(&l.List); err != nil {
 		return crest.List{}, err
 	}
-	return l, nil
+	return l.List, nil
 }
 
 func checkComplete(reports []Report, shards int, p Params) error {

@@ -9,9 +9,9 @@ import (
 func (p *Pipeline) buildLists() {
 	for r := range p.build {
 		began := p.options.Now()
-		lists := make([]crest.List, len(r.reports))
-		err := p.parallel(len(r.reports), func(i int) error {
-			l, err := p.merge(r.since, r.reports[i])
+		lists := make([]crest.List, len(r.lists))
+		err := p.parallel(len(r.lists), func(i int) error {
+			l, err := p.merge(&r, &r.lists[i])
 			lists[i] = l
 			return err
 		})
@@ -27,16 +27,20 @@ func (p *Pipeline) buildLists() {
 	}
 }
 
-func (p *Pipeline) merge(since crest.Millis, reports []list.Report) (crest.List, error) {
-	board, win := reports[0].Board, reports[0].Window
+func (p *Pipeline) merge(r *refresh, l *listing) (crest.List, error) {
+	board, win := l.reports[0].Board, l.reports[0].Window
 	t, _ := p.config.Type(board.Type)
 	params := list.Params{
-		K: p.config.Lists.MaxK, IDField: t.IDField, Since: since,
+		K: p.config.Lists.MaxK, IDField: t.IDField, Since: r.since, Problem: p.noteSkipped,
 		GeneratedAt: crest.MillisOf(p.options.Now()), Titles: p.options.Titles,
 	}
 	// After a restart, the list being served may be of a later moment than this one.
-	if published := p.options.Lists.Current(board.String(), win.Name); published != nil && published.List().AsOf < reports[0].AsOf {
+	if published := p.options.Lists.Current(board.String(), win.Name); published != nil && published.List().AsOf < r.asOf {
 		params.Previous = published.List()
 	}
-	return list.Merge(reports, p.layout.Shards, params)
+	if l.seam == nil {
+		return list.Merge(l.reports, p.layout.Shards, params)
+	}
+	params.Since = l.seam.since
+	return list.Stitch(l.reports, p.layout.Shards, r.exact, l.seam.base, params)
 }

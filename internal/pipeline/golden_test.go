@@ -10,6 +10,7 @@ import (
 	"crest"
 	"crest/internal/config"
 	"crest/internal/eventlog"
+	"crest/internal/shard"
 )
 
 var rewriteGolden = flag.Bool("rewrite-golden", false, "write the golden checkpoint anew")
@@ -49,7 +50,7 @@ func TestGoldenCheckpoint(t *testing.T) {
 	}
 	want := map[string]uint64{"fox": 3, "owl": 1}
 	for _, s := range p.shards {
-		r, err := s.Report(0, 0, 0, 10, p.watermark)
+		r, err := s.Report(shard.Query{K: 10, AsOf: p.watermark})
 		if err != nil {
 			t.Fatal(err)
 		}

@@ -68,6 +68,11 @@ func rings(c *config.Config, memory int) []window.Config {
 		w := window.Config{Width: r.Width, Buckets: r.Buckets, Memory: memory}
 		for _, win := range r.Windows {
 			w.Windows = append(w.Windows, win.Buckets())
+			w.Late = w.Late || r.Width > 0 && c.Stitched(win)
+		}
+		if r.Open { // one window more: the open hours of all time
+			w.Windows = append(w.Windows, r.Buckets)
+			w.Late = true
 		}
 		configs = append(configs, w)
 	}

@@ -26,10 +26,11 @@ type Lists interface {
 type Options struct {
 	Log        eventlog.Log
 	Lists      Lists
-	Titles     list.Titles      // nil when items have no titles
-	Checkpoint string           // directory; empty keeps the counting state in memory alone
-	Processors int              // how many goroutines count at once; as many as Go uses when 0
-	Now        func() time.Time // the clock, for generated_at and to notice that counting lags
+	Titles     list.Titles       // nil when items have no titles
+	Exact      func() list.Exact // the newest exact counts, nil when there are none; nil when there never are any
+	Checkpoint string            // directory; empty keeps the counting state in memory alone
+	Processors int               // how many goroutines count at once; as many as Go uses when 0
+	Now        func() time.Time  // the clock, for generated_at and to notice that counting lags
 	Observer   Observer
 }
 
@@ -63,8 +64,13 @@ type Pipeline struct {
 
 	flushAt      crest.Millis
 	checkpointAt crest.Millis
+	hourAt       crest.Millis // the next whole hour, which has lists of its own
 	schedule     []*scheduled
 	build        chan refresh
+
+	exact list.Exact                // the exact counts in use, nil when there are none
+	split map[*list.Base][][]string // its candidates, by shard
+	asked chan question
 
 	saved    savedState
 	save     chan snapshot
@@ -97,6 +103,7 @@ func New(cfg *config.Config, options Options) (*Pipeline, error) {
 	p := &Pipeline{
 		config: cfg, options: options, layout: layoutOf(cfg),
 		build: make(chan refresh, 1), save: make(chan snapshot), saveDone: make(chan error, 1),
+		asked: make(chan question),
 	}
 	p.reset()
 	if options.Checkpoint == "" {
@@ -202,6 +209,7 @@ func (p *Pipeline) read(ctx context.Context, wait time.Duration, last func(event
 		if err := p.take(batch); err != nil {
 			return err
 		}
+		p.answer()
 		if last(batch) {
 			return nil
 		}

@@ -87,6 +87,12 @@ func (b *Boards) Admit(board crest.Board) int {
 	return b.add(Board{Board: board, Type: typ})
 }
 
+// Find returns the number of a board that there is.
+func (b *Boards) Find(board crest.Board) (number int, ok bool) {
+	number, ok = b.byName[board.String()]
+	return number, ok
+}
+
 func (b *Boards) add(board Board) int {
 	board.Name = board.String()
 	n := len(b.list)

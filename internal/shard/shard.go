@@ -1,6 +1,7 @@
 package shard
 
 import (
+	"slices"
 	"strings"
 
 	"crest"
@@ -107,24 +108,58 @@ func (s *Shard) NotePartialDedup() error {
 	return nil
 }
 
+// Query says what is asked of a shard.
+type Query struct {
+	Board  int // its number
+	Ring   int // in the layout
+	Window int // in the ring
+	K      int
+	AsOf   crest.Millis
+	Seam   *Seam // nil when nothing has been counted exactly
+}
+
+// Seam is the part of a window that is counted exactly elsewhere: the hours of [From, Until).
+type Seam struct {
+	From, Until crest.Millis
+	Cut         func(hour crest.Millis) crest.Millis // what was received from then on is not in the hour's exact count
+	Also        []string                             // items of this shard that are wanted whatever they have
+}
+
 // Report is a shard's top entries for one board and window.
 type Report struct {
 	window.Report
-	Spellings []string // of each entry, the most used; nil when the type has none, "" when unknown
+	Spellings     []string // of each entry, the most used; nil when the type has none, "" when unknown
+	AlsoSpellings []string // the same of what was wanted beside
+	LateExact     uint64   // weight for the hours of the seam that is not in their exact counts
 }
 
 // Report returns the shard's own top k, not k / shards: then the top k of all is among the shards' reports, however
-// items happen to hash.
-func (s *Shard) Report(board, ring, win, k int, asOf crest.Millis) (Report, error) {
-	rings, err := s.Rings(board)
+// items happen to hash. With a seam, counts are of the rest of the window.
+func (s *Shard) Report(q Query) (Report, error) {
+	rings, err := s.Rings(q.Board)
 	if err != nil {
 		return Report{}, err
 	}
-	r := Report{Report: rings[ring].Top(win, k, asOf)}
-	if spell := s.boards.spell[s.boards.Board(board).Type]; spell >= 0 {
-		r.Spellings, err = s.spellings(spell, r.Entries, asOf)
+	ring := rings[q.Ring]
+	ring.Advance(q.AsOf)
+	var also []string
+	r := Report{}
+	if q.Seam != nil {
+		also = q.Seam.Also
+		ring.Without(q.Window, q.Seam.From, q.Seam.Until)
+		r.LateExact = ring.LateSince(q.Seam.From, q.Seam.Until, q.Seam.Cut)
+	} else {
+		ring.Without(q.Window, 0, 0)
 	}
-	return r, err
+	r.Report = ring.Top(q.Window, q.K, q.AsOf, also...)
+	if spell := s.boards.spell[s.boards.Board(q.Board).Type]; spell >= 0 {
+		best, err := s.spellings(spell, slices.Concat(r.Entries, r.Also), q.AsOf)
+		if err != nil {
+			return Report{}, err
+		}
+		r.Spellings, r.AlsoSpellings = best[:len(r.Entries)], best[len(r.Entries):]
+	}
+	return r, nil
 }
 
 // spellings finds the most used spelling of each entry.
@@ -144,6 +179,9 @@ func (s *Shard) spellings(board int, entries []window.Entry, asOf crest.Millis) 
 		if i, ok := at[item]; ok && best[i] == "" {
 			best[i] = strings.Clone(spelling)
 		}
+	}
+	for i, e := range entries { // an item can be there twice
+		best[i] = best[at[e.Key]]
 	}
 	return best, nil
 }

@@ -79,7 +79,7 @@ func (f *fixture) top(t *testing.T, board, ring, win, k int, asOf crest.Millis) 
 	t.Helper()
 	var all Report
 	for _, s := range f.shards {
-		r, err := s.Report(board, ring, win, k, asOf)
+		r, err := s.Report(Query{Board: board, Ring: ring, Window: win, K: k, AsOf: asOf})
 		if err != nil {
 			t.Fatal(err)
 		}

@@ -1,0 +1,111 @@
+package pipeline
+
+import (
+	"fmt"
+	"math"
+	"time"
+
+	"crest"
+	"crest/internal/list"
+	"crest/internal/shard"
+	"crest/sketch"
+)
+
+// seam is where the exact hours of one list end and its estimates begin.
+type seam struct {
+	base  *list.Base
+	cut   func(hour crest.Millis) crest.Millis
+	split [][]string   // the candidates, by shard
+	since crest.Millis // events received before are not counted
+}
+
+// of returns what a shard has to know of the seam.
+func (s *seam) of(shardNumber int) *shard.Seam {
+	return &shard.Seam{From: s.base.From, Until: s.base.Until, Cut: s.cut, Also: s.split[shardNumber]}
+}
+
+// adopt takes up newer exact counts as soon as nothing in them was received at or after asOf: a list must not count what
+// came after the moment that it is of.
+func (p *Pipeline) adopt(asOf crest.Millis) {
+	if p.options.Exact == nil {
+		return
+	}
+	newest := p.options.Exact()
+	if newest != p.exact && (newest == nil || newest.Through() <= asOf) {
+		p.exact, p.split = newest, map[*list.Base][][]string{}
+	}
+}
+
+// seamOf returns the seam of a board's window, nil when all of it is estimated: nothing in it has been counted exactly,
+// or the hours between the exact ones and those that are held are missing.
+func (p *Pipeline) seamOf(board string, s *scheduled, asOf crest.Millis) *seam {
+	x := p.exact
+	if x == nil || !p.config.Stitched(s.window) || x.Through() > asOf {
+		return nil
+	}
+	from := s.window.From(asOf)
+	if hour := from.Floor(time.Hour); hour < from {
+		from = hour.Add(time.Hour) // the window has only a part of its first hour
+	}
+	until := x.Until()
+	if until <= max(from, x.First()) || !p.covers(x, s.window, from) {
+		return nil
+	}
+	ring := p.layout.Rings[s.open.ring]
+	newest := (asOf - 1).Floor(ring.Width)
+	held := newest.Add(-time.Duration(ring.Buckets-1) * ring.Width)
+	cuts := map[crest.Millis]crest.Millis{}
+	complete := until
+	for _, c := range x.Cuts(from) {
+		cuts[c.Hour] = c.Received
+		complete = min(complete, c.Received)
+	}
+	if complete < held {
+		return nil
+	}
+	base, err := x.Base(board, from)
+	if err != nil {
+		p.noteSkipped(fmt.Errorf("exact counts of %s: %w", board, err))
+		return nil
+	}
+	seam := &seam{base: base, split: p.splitOf(base), since: x.Since()}
+	seam.cut = func(hour crest.Millis) crest.Millis {
+		if cut, ok := cuts[hour]; ok {
+			return cut
+		}
+		if hour < x.First() {
+			return math.MinInt64 // not counted at all
+		}
+		return math.MaxInt64 // nothing can have come since
+	}
+	if s.window.AllTime() && seam.since == 0 {
+		seam.since = x.First() // nothing was received before
+	}
+	if p.since > complete {
+		seam.since = max(seam.since, p.since)
+	}
+	return seam
+}
+
+// covers reports whether the exact hours have all that was received for a window from its start on. When archiving began
+// only later, estimates know more; of all time, only when counting began much earlier still.
+func (p *Pipeline) covers(x list.Exact, w crest.Window, from crest.Millis) bool {
+	if w.AllTime() {
+		return x.Since() <= p.since.Add(time.Hour)
+	}
+	return x.Since() <= from
+}
+
+// splitOf groups the candidates by the shard that they live on.
+func (p *Pipeline) splitOf(base *list.Base) [][]string {
+	if split, ok := p.split[base]; ok {
+		return split
+	}
+	split := make([][]string, p.layout.Shards)
+	for _, c := range base.Candidates {
+		s := p.layout.ShardOf(sketch.Hash(c.ID))
+		split[s] = append(split[s], c.ID)
+	}
+	p.split[base] = split
+	return split
+}
