@@ -13,12 +13,13 @@ import (
 type cli struct {
 	Version kong.VersionFlag `help:"Print what this program was built from."`
 
-	Serve  serveCmd  `cmd:"" help:"Run a server: accept events, count them, serve lists and the page."`
-	Rank   rankCmd   `cmd:"" help:"List the most frequent items of files or standard input."`
-	Top    topCmd    `cmd:"" help:"Watch a list of a running server in the terminal."`
-	Replay replayCmd `cmd:"" help:"Post a file's events to a server in time order."`
-	Load   loadCmd   `cmd:"" help:"Generate load on a server and measure it."`
-	Plan   planCmd   `cmd:"" help:"Work out memory, error bounds and disk for a configuration."`
+	Serve   serveCmd   `cmd:"" help:"Run a server: accept events, count them, serve lists and the page."`
+	Rank    rankCmd    `cmd:"" help:"List the most frequent items of files or standard input."`
+	Top     topCmd     `cmd:"" help:"Watch a list of a running server in the terminal."`
+	Explain explainCmd `cmd:"" help:"Show what a running server knows of one item: its counts, their errors, its place."`
+	Replay  replayCmd  `cmd:"" help:"Post a file's events to a server in time order."`
+	Load    loadCmd    `cmd:"" help:"Generate load on a server and measure it."`
+	Plan    planCmd    `cmd:"" help:"Work out memory, error bounds and disk for a configuration."`
 }
 
 func main() {
