@@ -5,12 +5,8 @@ import "crest"
 // Exact is what has been counted exactly: an unbroken run of whole event hours, de-duplicated. It never changes; a newer
 // one takes its place. All methods may be called concurrently.
 type Exact interface {
-	First() crest.Millis // start of the first hour counted
-	Until() crest.Millis // end of the last one; 0 when there is none
-	Since() crest.Millis // events received before are in no hour; 0 when there can be none
-
-	// Through is a moment from which on nothing that was received is in any count: no cut is later.
-	Through() crest.Millis
+	// Reach says which hours have been counted.
+	Reach() Reach
 
 	// Cuts says of the hours from a moment to Until, ascending, up to which received time each was counted. An hour for
 	// which no more events can come may be left out.
@@ -22,6 +18,14 @@ type Exact interface {
 
 	// Counts reads the exact counts of items over [from, Until), in the order of the ids.
 	Counts(board string, from crest.Millis, ids []string) ([]uint64, error)
+}
+
+// Reach is how far exact counts go.
+type Reach struct {
+	First   crest.Millis // start of the first hour counted
+	Until   crest.Millis // end of the last one; 0 when there is none
+	Since   crest.Millis // events received before are in no hour; 0 when there can be none
+	Through crest.Millis // nothing received from then on is in any count: no cut is later
 }
 
 // Cut says that an hour's count has everything that was received before a moment, a multiple of ten minutes.

@@ -5,6 +5,7 @@ import (
 
 	"crest"
 	"crest/internal/explain"
+	"crest/internal/list"
 	"crest/internal/shard"
 	"crest/sketch"
 )
@@ -135,6 +136,10 @@ func (p *Pipeline) explainRings(board, at int, item string) ([]explain.Ring, err
 	if err != nil {
 		return nil, err
 	}
+	var counted list.Reach
+	if p.exact != nil {
+		counted = p.exact.Reach()
+	}
 	var out []explain.Ring
 	for i, r := range p.config.Rings() {
 		ring := explain.Ring{Width: explain.Span(r.Width), Open: r.Open}
@@ -142,7 +147,7 @@ func (p *Pipeline) explainRings(board, at int, item string) ([]explain.Ring, err
 			ring.Windows = append(ring.Windows, w.Name)
 		}
 		for _, b := range rings[i].BucketsOf(item) {
-			exact := p.exact != nil && r.Width > 0 && b.Start >= p.exact.First() && b.Start.Add(r.Width) <= p.exact.Until()
+			exact := r.Width > 0 && b.Start >= counted.First && b.Start.Add(r.Width) <= counted.Until
 			ring.Buckets = append(ring.Buckets, explain.Bucket{
 				Start: explain.Moment(b.Start), Estimate: explain.Estimated(b.Count, b.Error), Held: b.Held, Exact: exact,
 			})

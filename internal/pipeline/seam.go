@@ -31,7 +31,7 @@ func (p *Pipeline) adopt(asOf crest.Millis) {
 		return
 	}
 	newest := p.options.Exact()
-	if newest != p.exact && (newest == nil || newest.Through() <= asOf) {
+	if newest != p.exact && (newest == nil || newest.Reach().Through <= asOf) {
 		p.exact, p.split = newest, map[*list.Base][][]string{}
 	}
 }
@@ -39,16 +39,19 @@ func (p *Pipeline) adopt(asOf crest.Millis) {
 // seamOf returns the seam of a board's window, nil when all of it is estimated: nothing in it has been counted exactly,
 // or the hours between the exact ones and those that are held are missing.
 func (p *Pipeline) seamOf(board string, s *scheduled, asOf crest.Millis) *seam {
-	x := p.exact
-	if x == nil || !p.config.Stitched(s.window) || x.Through() > asOf {
+	if p.exact == nil || !p.config.Stitched(s.window) {
+		return nil
+	}
+	x := p.exact.Reach()
+	if x.Through > asOf {
 		return nil
 	}
 	from := s.window.From(asOf)
 	if hour := from.Floor(time.Hour); hour < from {
 		from = hour.Add(time.Hour) // the window has only a part of its first hour
 	}
-	until := x.Until()
-	if until <= max(from, x.First()) || !p.covers(x, s.window, from) {
+	until := x.Until
+	if until <= max(from, x.First) || !p.covers(x, s.window, from) {
 		return nil
 	}
 	ring := p.layout.Rings[s.open.ring]
@@ -56,30 +59,30 @@ func (p *Pipeline) seamOf(board string, s *scheduled, asOf crest.Millis) *seam {
 	held := newest.Add(-time.Duration(ring.Buckets-1) * ring.Width)
 	cuts := map[crest.Millis]crest.Millis{}
 	complete := until
-	for _, c := range x.Cuts(from) {
+	for _, c := range p.exact.Cuts(from) {
 		cuts[c.Hour] = c.Received
 		complete = min(complete, c.Received)
 	}
 	if complete < held {
 		return nil
 	}
-	base, err := x.Base(board, from)
+	base, err := p.exact.Base(board, from)
 	if err != nil {
 		p.noteSkipped(fmt.Errorf("exact counts of %s: %w", board, err))
 		return nil
 	}
-	seam := &seam{base: base, split: p.splitOf(base), since: x.Since()}
+	seam := &seam{base: base, split: p.splitOf(base), since: x.Since}
 	seam.cut = func(hour crest.Millis) crest.Millis {
 		if cut, ok := cuts[hour]; ok {
 			return cut
 		}
-		if hour < x.First() {
+		if hour < x.First {
 			return math.MinInt64 // not counted at all
 		}
 		return math.MaxInt64 // nothing can have come since
 	}
 	if s.window.AllTime() && seam.since == 0 {
-		seam.since = x.First() // nothing was received before
+		seam.since = x.First // nothing was received before
 	}
 	if p.since > complete {
 		seam.since = max(seam.since, p.since)
@@ -89,11 +92,11 @@ func (p *Pipeline) seamOf(board string, s *scheduled, asOf crest.Millis) *seam {
 
 // covers reports whether the exact hours have all that was received for a window from its start on. When archiving began
 // only later, estimates know more; of all time, only when counting began much earlier still.
-func (p *Pipeline) covers(x list.Exact, w crest.Window, from crest.Millis) bool {
+func (p *Pipeline) covers(x list.Reach, w crest.Window, from crest.Millis) bool {
 	if w.AllTime() {
-		return x.Since() <= p.since.Add(time.Hour)
+		return x.Since <= p.since.Add(time.Hour)
 	}
-	return x.Since() <= from
+	return x.Since <= from
 }
 
 // splitOf groups the candidates by the shard that they live on.
