@@ -33,7 +33,7 @@ const (
 	MaxHold         = 31 * 24 * time.Hour
 	MinRetain       = crest.MaxAge + 3*time.Hour // events come for an hour for as long as this
 
-	maxArchivedHorizon = 30 * time.Minute // twice this is the edge of an hour, see Config.Edge
+	maxArchivedHorizon = 10 * time.Minute // the edge of an hour is twice as long, see Config.Edge
 
 	minSummary       = 4 * KiB // what sketch.New accepts
 	maxSummary       = GiB
