@@ -1,0 +1,51 @@
+package sim
+
+import (
+	"sync"
+
+	"crest"
+	"crest/internal/list"
+)
+
+// shelf is where lists are published. Like the list store it never goes back; it keeps what is new until it is taken.
+type shelf struct {
+	mu      sync.Mutex
+	asOf    map[string]crest.Millis // by board and window
+	fresh   []crest.List
+	newest  crest.Millis
+	changed chan struct{}
+	older   int // lists that came after newer ones, as they do after a restart
+}
+
+func newShelf() *shelf { return &shelf{asOf: map[string]crest.Millis{}, changed: make(chan struct{})} }
+
+// Publish is what the pipeline calls.
+func (s *shelf) Publish(lists []crest.List) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	for i := range lists {
+		l := &lists[i]
+		key := l.Board + " " + l.Window
+		if l.AsOf < s.asOf[key] {
+			s.older++
+			continue
+		}
+		s.asOf[key] = l.AsOf
+		s.fresh = append(s.fresh, *l)
+		s.newest = max(s.newest, l.AsOf)
+	}
+	close(s.changed)
+	s.changed = make(chan struct{})
+}
+
+// Current says that there is no list before, so that nothing is rendered: that takes longer than all the rest.
+func (s *shelf) Current(string, string) *list.Published { return nil }
+
+// take returns the lists that are new, and the moment of the newest ever.
+func (s *shelf) take() ([]crest.List, crest.Millis, <-chan struct{}) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	fresh := s.fresh
+	s.fresh = nil
+	return fresh, s.newest, s.changed
+}

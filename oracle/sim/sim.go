@@ -1,0 +1,329 @@
+package sim
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"math/rand/v2"
+	"os"
+	"path/filepath"
+	"slices"
+	"strconv"
+	"time"
+
+	"crest"
+	"crest/internal/config"
+	"crest/proto/eventpb"
+)
+
+// Config says what is simulated.
+type Config struct {
+	Dir      string // data directories are made in it
+	Node     config.Config
+	Start    time.Time     // a multiple of Step
+	Length   time.Duration // likewise
+	Step     time.Duration // the shortest refresh of the configuration's windows, or a multiple of it
+	Events   int           // about
+	Mix      Mix
+	Seed     uint64
+	Quiet    []Span // without traffic
+	Restarts int    // at random steps: a stop and a crash in turn
+	Progress func(Progress)
+}
+
+// Span is a part of the simulated time.
+type Span struct{ From, To time.Time }
+
+func (s Span) has(t time.Time) bool { return !t.Before(s.From) && t.Before(s.To) }
+
+// Progress tells how far a run is.
+type Progress struct {
+	At     time.Time
+	Events int
+	Lists  int
+}
+
+// Result is what came of a run.
+type Result struct {
+	Data       string // the data directory at the end
+	Events     int    // sent, copies included
+	Copies     int
+	Repeats    int // copies that came after the dedup horizon
+	Late       int // sent more than 10 s after they happened
+	Lists      int // checked
+	Entries    int // checked
+	Stops      int
+	Crashes    int
+	Violations int
+	First      []string // descriptions of the first violations
+	End        crest.Millis
+}
+
+const maxDescribed = 20
+
+// posts is how many requests a step is sent in.
+const posts = 5
+
+// run is a simulation under way.
+type run struct {
+	Config
+
+	clock    *Clock
+	random   *rand.Rand
+	traffic  *traffic
+	truth    *Truth
+	shelf    *shelf
+	node     *node
+	rate     float64 // events a step on average
+	owed     float64
+	restarts []crest.Millis
+	dirs     int
+	body     []byte
+	result   Result
+	wrongs   chan string
+}
+
+// Run simulates. Its error is of what kept it from going on; broken rules are in the result.
+func Run(ctx context.Context, cfg Config) (*Result, error) {
+	start, step := crest.MillisOf(cfg.Start), crest.Millis(cfg.Step/time.Millisecond)
+	if step <= 0 || start%step != 0 || cfg.Length%cfg.Step != 0 {
+		return nil, errors.New("start and length have to be multiples of the step")
+	}
+	r := &run{Config: cfg, clock: NewClock(start), random: rand.New(rand.NewPCG(cfg.Seed, 2)), shelf: newShelf(), wrongs: make(chan string, 1<<16)}
+	var err error
+	if r.traffic, err = newTraffic(&cfg.Node, cfg.Mix, start, cfg.Seed); err != nil {
+		return nil, err
+	}
+	r.truth = newTruth(&cfg.Node, r.traffic.kinds)
+	r.plan(start, step)
+	r.Node.Data = r.nextDir()
+	if err := r.startNode(ctx); err != nil {
+		return nil, err
+	}
+	err = r.steps(ctx, start, step)
+	if err == nil {
+		err = r.node.stop()
+	}
+	r.collect()
+	r.result.Data = r.Node.Data
+	return &r.result, err
+}
+
+// plan works out the rate and draws when to restart.
+func (r *run) plan(start, step crest.Millis) {
+	sum := 0.0
+	for t := start; t < start.Add(r.Length); t += step {
+		sum += r.curve(t)
+	}
+	r.rate = float64(r.Events) / max(sum, 1)
+	for range r.Restarts {
+		r.restarts = append(r.restarts, start+step*crest.Millis(2+r.random.Int64N(int64(r.Length/r.Step)-2)))
+	}
+	slices.Sort(r.restarts)
+}
+
+func (r *run) curve(t crest.Millis) float64 {
+	if slices.ContainsFunc(r.Quiet, func(s Span) bool { return s.has(t.Time()) }) {
+		return 0
+	}
+	return dayCurve(t)
+}
+
+func (r *run) nextDir() string {
+	r.dirs++
+	return filepath.Join(r.Dir, "node"+strconv.Itoa(r.dirs))
+}
+
+func (r *run) wrong(format string, args ...any) {
+	select {
+	case r.wrongs <- fmt.Sprintf(format, args...):
+	default:
+	}
+}
+
+// collect moves what was wrong into the result.
+func (r *run) collect() {
+	for {
+		select {
+		case text := <-r.wrongs:
+			r.result.Violations++
+			if len(r.result.First) < maxDescribed {
+				r.result.First = append(r.result.First, text)
+			}
+		default:
+			return
+		}
+	}
+}
+
+func (r *run) startNode(ctx context.Context) error {
+	var err error
+	if r.node, err = startNode(&r.Node, r.clock, r.shelf, r.wrong); err != nil {
+		return fmt.Errorf("start a node: %w", err)
+	}
+	return r.node.settle(ctx, crest.MillisOf(r.clock.Now()))
+}
+
+// steps goes through the simulated time.
+func (r *run) steps(ctx context.Context, start, step crest.Millis) error {
+	for t := start + step; t <= start.Add(r.Length); t += step {
+		if err := r.send(ctx, t-step, t); err != nil {
+			return fmt.Errorf("at %s: %w", t.Time(), err)
+		}
+		if err := r.node.settle(ctx, t); err != nil {
+			return err
+		}
+		if err := r.lists(ctx, t, t == start+step); err != nil {
+			return err
+		}
+		if len(r.restarts) > 0 && t >= r.restarts[0] {
+			r.restarts = r.restarts[1:]
+			if err := r.restart(ctx); err != nil {
+				return fmt.Errorf("restart at %s: %w", t.Time(), err)
+			}
+		}
+		r.result.End = t
+		if r.Progress != nil && t%crest.Millis(time.Hour/time.Millisecond) == 0 {
+			r.Progress(Progress{At: t.Time(), Events: r.result.Events, Lists: r.result.Lists})
+		}
+	}
+	return nil
+}
+
+// send posts what is received in [from, to).
+func (r *run) send(ctx context.Context, from, to crest.Millis) error {
+	r.owed += r.curve(from) * r.rate
+	for i := range posts {
+		at := from + (to-from)*crest.Millis(i)/posts + crest.Millis(r.random.Int64N(int64(to-from)/posts))
+		r.clock.Set(at)
+		n := int(r.owed) / (posts - i)
+		r.owed -= float64(n)
+		if err := r.request(ctx, at, n); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// request posts n new events, and the copies that are due.
+func (r *run) request(ctx context.Context, at crest.Millis, n int) error {
+	r.body = r.body[:0]
+	sent := 0
+	for range n {
+		ev := r.traffic.draw(at)
+		r.append(&ev)
+		r.truth.add(&ev, at, false)
+		if ev.time < at.Add(-10*time.Second) {
+			r.result.Late++
+		}
+		sent++
+	}
+	for a := r.traffic.dueBy(at); a != nil; a = r.traffic.dueBy(at) {
+		if r.copy(a, at) {
+			sent++
+		}
+	}
+	if sent == 0 {
+		return nil
+	}
+	r.result.Events += sent
+	return r.node.post(ctx, r.body, sent)
+}
+
+// copy sends an event again, unless it is left to chance what becomes of it. The fast path knows an id for at least the
+// dedup horizon and less than twice that; the recount knows it within the hour, and across hours near their boundary.
+func (r *run) copy(a *again, at crest.Millis) bool {
+	ev := a.event
+	if a.newTime {
+		ev.time = at
+	}
+	horizon, passed := r.Node.Counting.DedupHorizon, time.Duration(at-a.counted)*time.Millisecond
+	known := passed < horizon-time.Second
+	if !known && passed <= 2*horizon+time.Second || !sameEvent(a.first, min(ev.time, at), r.Node.Edge()) {
+		return false
+	}
+	r.append(&ev)
+	r.result.Copies++
+	if !known {
+		r.result.Repeats++
+		r.truth.add(&ev, at, true)
+	}
+	return true
+}
+
+// sameEvent reports whether the recount takes events of one id and these times for one.
+func sameEvent(a, b crest.Millis, edge time.Duration) bool {
+	first, second := min(a, b), max(a, b)
+	boundary := second.Floor(time.Hour)
+	return first >= boundary || first >= boundary.Add(-edge) && second < boundary.Add(edge)
+}
+
+func (r *run) append(ev *event) {
+	k := &r.traffic.kinds[ev.kind]
+	pb := eventpb.Event{
+		UUID: ev.id, Type: k.name, Item: k.naming.spelling(ev.item, ev.spelling), TimeMillis: int64(ev.time),
+		Session: "session" + strconv.Itoa(int(ev.session)), Weight: uint64(ev.weight),
+	}
+	for i, v := range ev.values[:k.dimensions] {
+		if v != "" {
+			pb.Dimensions = append(pb.Dimensions, eventpb.Dimension{Name: r.truth.names[i], Value: v})
+		}
+	}
+	r.body = eventpb.AppendEvent(r.body, &pb)
+}
+
+// lists checks what was published for a moment.
+func (r *run) lists(ctx context.Context, t crest.Millis, first bool) error {
+	if first { // counting began in this step, and the first lists come with the next
+		return nil
+	}
+	lists, err := r.node.published(ctx, t)
+	if err != nil {
+		return err
+	}
+	got := map[string]bool{}
+	for i := range lists {
+		l := &lists[i]
+		if l.AsOf > t {
+			r.wrong("%s: that is in the future", describe(l))
+		}
+		if l.AsOf != t {
+			continue // of what was caught up with after a restart
+		}
+		got[l.Board+" "+l.Window] = true
+		r.result.Lists++
+		r.result.Entries += r.truth.check(l, func(crest.Millis) crest.Millis { return 0 }, func(format string, args ...any) {
+			r.wrong("%s: %s", describe(l), fmt.Sprintf(format, args...))
+		})
+	}
+	for _, w := range r.Node.Windows {
+		for _, typ := range r.Node.Types {
+			if t.Floor(w.Refresh) == t && !got[typ.Name+" "+w.Name] {
+				r.wrong("%s %s as of %s was not published", typ.Name, w.Name, t.Time())
+			}
+		}
+	}
+	r.collect()
+	return nil
+}
+
+// restart ends the node, by a stop and a crash in turn, and starts it again.
+func (r *run) restart(ctx context.Context) error {
+	if r.result.Stops <= r.result.Crashes {
+		r.result.Stops++
+		if err := r.node.stop(); err != nil {
+			return err
+		}
+		return r.startNode(ctx)
+	}
+	r.result.Crashes++
+	before, after := r.Node.Data, r.nextDir()
+	if err := r.node.crash(after); err != nil {
+		return err
+	}
+	r.Node.Data = after
+	if err := os.RemoveAll(before); err != nil {
+		return err
+	}
+	return r.startNode(ctx)
+}
