@@ -19,6 +19,7 @@ type cli struct {
 	Explain explainCmd `cmd:"" help:"Show what a running server knows of one item: its counts, their errors, its place."`
 	Replay  replayCmd  `cmd:"" help:"Post a file's events to a server in time order."`
 	Load    loadCmd    `cmd:"" help:"Generate load on a server and measure it."`
+	Recount recountCmd `cmd:"" help:"Count closed hours exactly, from the archive."`
 	Plan    planCmd    `cmd:"" help:"Work out memory, error bounds and disk for a configuration."`
 }
 
