@@ -83,6 +83,12 @@ func testConfig(t *testing.T, preset string) *config.Config {
 
 func start(t *testing.T, cfg *config.Config, dir string) *node {
 	t.Helper()
+	return startWith(t, cfg, dir, nil)
+}
+
+// startWith starts a node that has exact counts, as far as exact gives any.
+func startWith(t *testing.T, cfg *config.Config, dir string, exact func() list.Exact) *node {
+	t.Helper()
 	n := &node{t: t, config: cfg, dir: dir}
 	log, err := disklog.Open(disklog.Config{Dir: filepath.Join(dir, "log")})
 	if err != nil {
@@ -90,7 +96,7 @@ func start(t *testing.T, cfg *config.Config, dir string) *node {
 	}
 	n.log, n.lists = log, &recorder{}
 	p, err := New(cfg, Options{
-		Log: log, Lists: n.lists, Checkpoint: filepath.Join(dir, "checkpoint"), Now: time.Now,
+		Log: log, Lists: n.lists, Checkpoint: filepath.Join(dir, "checkpoint"), Now: time.Now, Exact: exact,
 		Observer: Observer{Skipped: func(err error) {
 			n.mu.Lock()
 			defer n.mu.Unlock()
