@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
+	"strconv"
 
 	"github.com/zeebo/xxh3"
 )
@@ -13,7 +14,7 @@ import (
 // document is a small JSON file: a version, a checksum and the content.
 type document struct {
 	Version  int             `json:"version"`
-	Checksum string          `json:"checksum"` // xxh3-128 of the content without white space
+	Checksum string          `json:"checksum"` // xxh3-128 of the version's digits and the content without white space
 	Content  json.RawMessage `json:"content"`
 }
 
@@ -27,7 +28,9 @@ type CorruptError struct {
 }
 
 // Error names the file and what is wrong with it.
-func (e *CorruptError) Error() string { return fmt.Sprintf("archive file %s is damaged: %s", e.Path, e.Reason) }
+func (e *CorruptError) Error() string {
+	return fmt.Sprintf("archive file %s is damaged: %s", e.Path, e.Reason)
+}
 
 // readDocument fills content. A damaged document is a *CorruptError.
 func readDocument(path string, version int, content any) error {
@@ -46,11 +49,11 @@ func readDocument(path string, version int, content any) error {
 	if err := json.Unmarshal(b, &d); err != nil {
 		return &CorruptError{path, err.Error()}
 	}
-	if d.Version != version {
-		return &CorruptError{path, fmt.Sprintf("it is of version %d; this program knows version %d", d.Version, version)}
-	}
-	if sum, err := contentChecksum(d.Content); err != nil || sum != d.Checksum {
+	if sum, err := documentChecksum(d.Version, d.Content); err != nil || sum != d.Checksum {
 		return &CorruptError{path, "its checksum is wrong"}
+	}
+	if d.Version != version {
+		return fmt.Errorf("%s is of version %d; this program knows version %d", path, d.Version, version)
 	}
 	if err := json.Unmarshal(d.Content, content); err != nil {
 		return &CorruptError{path, err.Error()}
@@ -58,9 +61,9 @@ func readDocument(path string, version int, content any) error {
 	return nil
 }
 
-func contentChecksum(content []byte) (string, error) {
-	var b bytes.Buffer
-	if err := json.Compact(&b, content); err != nil {
+func documentChecksum(version int, content []byte) (string, error) {
+	b := bytes.NewBufferString(strconv.Itoa(version))
+	if err := json.Compact(b, content); err != nil {
 		return "", err
 	}
 	return checksumText(xxh3.Hash128(b.Bytes())), nil
@@ -89,7 +92,7 @@ func prepareDocument(st storage, path string, version int, content any) error {
 	if err != nil {
 		return err
 	}
-	sum, err := contentChecksum(c)
+	sum, err := documentChecksum(version, c)
 	if err != nil {
 		return err
 	}

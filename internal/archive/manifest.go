@@ -38,7 +38,7 @@ type Hour struct {
 }
 
 // manifest lists an hour's files as of one commit and as of the one before. Which of them counts, the state says: until it
-// has reached Offset, the commit is not finished.
+// has reached the offset of Now, that commit is not finished.
 type manifest struct {
 	Hour   crest.Millis `json:"hour"`
 	Next   int          `json:"next"` // number of the next file
@@ -47,13 +47,13 @@ type manifest struct {
 }
 
 type listing struct {
-	Offset eventlog.Offset `json:"offset"` // of the log, that the commit reached
-	Files  []File          `json:"files"`
+	State State  `json:"state"` // that the commit led to
+	Files []File `json:"files"`
 }
 
 // as returns the files when the log has been archived to an offset.
 func (m *manifest) as(offset eventlog.Offset) []File {
-	if m.Now.Offset > offset {
+	if m.Now.State.Offset > offset {
 		return m.Before.Files
 	}
 	return m.Now.Files

@@ -50,11 +50,10 @@ func (v *View) open(hour crest.Millis, f File, check bool) (p *parquet.File, c i
 		}
 	}()
 	if check {
-		if err := verify(h, f); err != nil {
-			return nil, nil, err
-		}
+		p, err = openVerified(h, f)
+	} else {
+		p, err = openParquet(h, f)
 	}
-	p, err = openParquet(h, f)
 	if err != nil {
 		return nil, nil, err
 	}
@@ -101,6 +100,14 @@ func (v *View) missing(hour crest.Millis, f File) error {
 	return fmt.Errorf("%w: %s", ErrReplaced, v.Path(hour, f))
 }
 
+func openVerified(h *os.File, f File) (*parquet.File, error) {
+	if err := verify(h, f); err != nil {
+		return nil, err
+	}
+	return openParquet(h, f)
+}
+
+// verify compares a file's bytes with its checksum.
 func verify(h *os.File, f File) error {
 	sum := xxh3.New()
 	if _, err := io.CopyBuffer(sum, io.NewSectionReader(h, 0, f.Bytes), make([]byte, 256<<10)); err != nil {

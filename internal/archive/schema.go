@@ -3,6 +3,7 @@ package archive
 import (
 	"errors"
 	"fmt"
+	"io"
 	"reflect"
 	"strings"
 
@@ -51,10 +52,10 @@ type values struct {
 func (v *values) set(d *crest.Dimensions) { v.V0, v.V1, v.V2, v.V3 = d[0], d[1], d[2], d[3] }
 
 // schemaOptions name the dimension columns of rows.
-func schemaOptions(dimensions []string) []parquet.WriterOption {
-	var options []parquet.WriterOption
+func schemaOptions(dimensions []string) []parquet.SchemaOption {
+	var options []parquet.SchemaOption
 	replace := func(tag string, path ...string) {
-		options = append(options, parquet.StructTag(reflect.StructTag(fmt.Sprintf("parquet:%q", tag)), path...).(parquet.WriterOption))
+		options = append(options, parquet.StructTag(reflect.StructTag(fmt.Sprintf("parquet:%q", tag)), path...))
 	}
 	if len(dimensions) == 0 {
 		replace("-", "Dimensions")
@@ -73,12 +74,24 @@ func schemaOptions(dimensions []string) []parquet.WriterOption {
 // rowGroupRows is how many rows a row group has at most. A file's writer holds one compressed in memory.
 const rowGroupRows = 1 << 20
 
-func writerOptions(dimensions []string) []parquet.WriterOption {
-	return append(schemaOptions(dimensions),
+func newParquetWriter(to io.Writer, dimensions []string) *parquet.GenericWriter[row] {
+	options := []parquet.WriterOption{
 		parquet.Compression(&zstd.Codec{Level: zstd.SpeedFastest}),
 		parquet.MaxRowsPerRowGroup(rowGroupRows),
 		parquet.CreatedBy("crest", "1", ""),
-	)
+	}
+	for _, o := range schemaOptions(dimensions) {
+		options = append(options, o)
+	}
+	return parquet.NewGenericWriter[row](to, options...)
+}
+
+func newParquetReader(file *parquet.File, dimensions []string) *parquet.GenericReader[row] {
+	var options []parquet.ReaderOption
+	for _, o := range schemaOptions(dimensions) {
+		options = append(options, o)
+	}
+	return parquet.NewGenericReader[row](file, options...)
 }
 
 func checkDimensions(names []string) error {

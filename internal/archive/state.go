@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"io/fs"
 	"path/filepath"
+	"slices"
 	"time"
 
 	"crest"
@@ -26,6 +27,11 @@ type State struct {
 	Since      crest.Millis    `json:"since"`     // what was received before may be missing; 0 when nothing is
 	KeptFrom   crest.Millis    `json:"kept_from"` // hours before it have been deleted; 0 when none has
 	Dimensions []string        `json:"dimensions"`
+}
+
+func (s State) equal(o State) bool {
+	return s.Offset == o.Offset && s.Watermark == o.Watermark && s.Since == o.Since && s.KeptFrom == o.KeptFrom &&
+		slices.Equal(s.Dimensions, o.Dimensions)
 }
 
 // Closed reports whether the hour that begins at start is closed: everything received up to CloseAfter beyond its end is
