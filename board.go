@@ -31,6 +31,17 @@ func (b Board) String() string {
 	return s.String()
 }
 
+// ParseBoard returns the board that has a name.
+func ParseBoard(name string) Board {
+	parts := strings.Split(name, "/")
+	b := Board{Type: parts[0]}
+	for _, part := range parts[1:] {
+		dimension, value, _ := strings.Cut(part, "=")
+		b.Narrow = append(b.Narrow, Narrowing{dimension, value})
+	}
+	return b
+}
+
 // CheckName reports why a type, dimension or dimension value can't be part of a board's name.
 func CheckName(field, s string, limit int) *Error {
 	if err := CheckText(field, s, limit); err != nil {

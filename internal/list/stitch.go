@@ -56,8 +56,14 @@ func OnlyExact(board crest.Board, w crest.Window, base *Base, p Params) (crest.L
 	l.ExactUntil = base.Until
 	l.Total, l.Duplicates, l.Cutoff = base.Total, base.Duplicates, base.Rest
 	entries := make([]crest.Entry, len(base.Candidates))
+	titles := map[string]string{} // exact counts don't know how items are mostly spelled
+	if p.Previous != nil {
+		for i := range p.Previous.Top {
+			titles[p.Previous.Top[i].ID] = p.Previous.Top[i].Title
+		}
+	}
 	for i, c := range base.Candidates {
-		entries[i] = crest.Entry{ID: c.ID, Count: c.Count}
+		entries[i] = crest.Entry{ID: c.ID, Count: c.Count, Title: titles[c.ID]}
 	}
 	l.take(entries, p.K)
 	return l.finish(w, p)
