@@ -2,12 +2,15 @@ package pipeline
 
 import (
 	"context"
+	"slices"
+	"time"
 
 	"crest"
 	"crest/internal/explain"
 	"crest/internal/list"
 	"crest/internal/shard"
 	"crest/sketch"
+	"crest/window"
 )
 
 // question asks what is known of an item on a board. The goroutine that counts answers it between two batches.
@@ -55,15 +58,12 @@ func (p *Pipeline) answer() {
 
 func (p *Pipeline) explain(board crest.Board, item string) (explain.Explanation, error) {
 	number, ok := p.boards.Find(board)
-	if !ok {
-		return explain.Explanation{}, crest.Errorf(crest.CodeUnknownBoard, "board", "%s has had no events, so nothing is counted on it", board)
-	}
 	at := p.layout.ShardOf(sketch.Hash(item))
 	x := explain.Explanation{
 		Type: board.Type, Board: board.String(), ID: item, Shard: at, Shards: len(p.shards),
 		AsOf: explain.Moment(p.watermark), Since: explain.Moment(p.since),
 	}
-	if p.watermark == 0 {
+	if !ok || p.watermark == 0 {
 		return x, nil // nothing has been counted
 	}
 	if err := p.flush(); err != nil { // so that what is shown is as of the watermark
@@ -81,8 +81,61 @@ func (p *Pipeline) explain(board crest.Board, item string) (explain.Explanation,
 		}
 	}
 	rings, err := p.explainRings(number, at, item)
+	if err != nil {
+		return x, err
+	}
 	x.Rings = rings
+	x.Exact, err = p.explainExact(number, item)
 	return x, err
+}
+
+// shownHours is how many exact hours an explanation has.
+const shownHours = 24
+
+// explainExact says which hours are exact, and what came for them since. Their counts are for those who have them.
+func (p *Pipeline) explainExact(board int, item string) (*explain.Exact, error) {
+	if p.exact == nil || p.exact.Reach().Until == 0 {
+		return nil, nil
+	}
+	reach := p.exact.Reach()
+	x := &explain.Exact{First: explain.Moment(reach.First), Until: explain.Moment(reach.Until), Since: explain.Moment(reach.Since)}
+	count, err := p.exact.Counts(p.boards.Board(board).Name, 0, []string{item})
+	if err != nil {
+		return nil, err
+	}
+	x.AllTime = count[0]
+	from := max(reach.First, reach.Until.Add(-shownHours*time.Hour))
+	cut := map[crest.Millis]crest.Millis{}
+	for _, c := range p.exact.Cuts(from) {
+		cut[c.Hour] = c.Received
+	}
+	late, err := p.lateSince(board, cut)
+	if err != nil {
+		return nil, err
+	}
+	for h := from; h < reach.Until; h = h.Add(time.Hour) {
+		x.Hours = append(x.Hours, explain.Hour{Start: explain.Moment(h), Cut: explain.Moment(cut[h]), Late: late[h]})
+	}
+	return x, nil
+}
+
+// lateSince returns, per hour, the weight that came for it since its cut.
+func (p *Pipeline) lateSince(board int, cuts map[crest.Millis]crest.Millis) (map[crest.Millis]uint64, error) {
+	ring := slices.IndexFunc(p.layout.Rings, func(c window.Config) bool { return c.Late })
+	late := map[crest.Millis]uint64{}
+	if ring < 0 {
+		return late, nil
+	}
+	for _, s := range p.shards {
+		rings, err := s.Rings(board)
+		if err != nil {
+			return nil, err
+		}
+		for hour, cut := range cuts {
+			late[hour] += rings[ring].LateSince(hour, hour.Add(time.Hour), func(crest.Millis) crest.Millis { return cut })
+		}
+	}
+	return late, nil
 }
 
 func (p *Pipeline) explainWindow(board, at int, s *scheduled, item string) (explain.Window, error) {
