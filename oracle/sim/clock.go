@@ -36,9 +36,9 @@ func (c *Clock) Set(now crest.Millis) {
 	c.changed = make(chan struct{})
 }
 
-// next returns a channel that is closed when the clock moves.
-func (c *Clock) next() <-chan struct{} {
+// next returns a channel that is closed when the clock moves, and where it stands.
+func (c *Clock) next() (<-chan struct{}, crest.Millis) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	return c.changed
+	return c.changed, c.now
 }

@@ -67,14 +67,21 @@ type reader struct {
 	watermark crest.Millis // of the last batch
 }
 
-// Read returns what there is. When there is nothing, it waits until the clock moves, however long that takes.
+// Read returns what there is. When the log has nothing and owes nothing, it waits until the clock moves, however long that
+// takes.
 func (r *reader) Read(ctx context.Context, wait time.Duration) (eventlog.Batch, error) {
 	for {
-		moved := r.log.clock.next()
+		moved, now := r.log.clock.next()
 		batch, err := r.Reader.Read(ctx, 0)
+		if err == nil && wait > 0 && len(batch.Records) == 0 && batch.Watermark < now {
+			batch, err = r.Reader.Read(ctx, wait) // what was appended is still on its way to the disk
+		}
 		if err != nil || wait <= 0 || len(batch.Records) > 0 || batch.Watermark > r.watermark {
 			r.watermark = max(r.watermark, batch.Watermark)
 			return batch, err
+		}
+		if batch.Watermark < now {
+			continue
 		}
 		r.log.rest(r, r.watermark)
 		select {

@@ -11,6 +11,7 @@ import (
 	"time"
 
 	"crest"
+	"crest/internal/archive"
 	"crest/internal/config"
 	"crest/internal/eventlog/disklog"
 	"crest/internal/ingest"
@@ -25,6 +26,7 @@ type node struct {
 	log      *Log
 	ingester *ingest.Ingester
 	counter  *pipeline.Pipeline
+	archive  *archive.Writer // nil without an archive
 	shelf    *shelf
 	wrong    func(format string, args ...any)
 
@@ -32,11 +34,13 @@ type node struct {
 	cancel  context.CancelFunc
 	failed  chan error
 	running int
+
+	committed chan struct{} // gets something when the archive has been committed
 }
 
 // startNode opens the data directory of a configuration and starts what counts in it.
 func startNode(cfg *config.Config, clock *Clock, shelf *shelf, wrong func(string, ...any)) (*node, error) {
-	n := &node{cfg: cfg, clock: clock, shelf: shelf, wrong: wrong, failed: make(chan error, 8)}
+	n := &node{cfg: cfg, clock: clock, shelf: shelf, wrong: wrong, failed: make(chan error, 8), committed: make(chan struct{}, 1)}
 	var err error
 	n.disk, err = disklog.Open(disklog.Config{
 		Dir: filepath.Join(cfg.Data, "log"), SegmentBytes: int64(cfg.Log.Segment), RetainAge: cfg.Log.RetainAge,
@@ -72,10 +76,46 @@ func (n *node) open() error {
 	if err != nil {
 		return err
 	}
+	if err := n.openArchive(); err != nil {
+		return err
+	}
 	ctx, cancel := context.WithCancel(context.Background())
 	n.cancel = cancel
+	if n.archive != nil {
+		n.run(func() error { return n.archive.Run(ctx, n.log) })
+	}
 	n.run(func() error { return n.counter.Run(ctx) })
 	return nil
+}
+
+func (n *node) openArchive() error {
+	if !n.cfg.Archive.Enabled {
+		return nil
+	}
+	c := archive.Config{Dir: filepath.Join(n.cfg.Data, "archive"), Retain: n.cfg.Archive.Retain}
+	for _, d := range n.cfg.Dimensions {
+		c.Dimensions = append(c.Dimensions, d.Name)
+	}
+	c.Observer = archive.Observer{
+		Skipped: func(err error) { n.wrong("the archive skipped something: %v", err) },
+		Failed:  func(err error, _ time.Duration) { n.wrong("writing the archive failed: %v", err) },
+		Committed: func(archive.Commit) {
+			select {
+			case n.committed <- struct{}{}:
+			default:
+			}
+		},
+	}
+	var err error
+	n.archive, err = archive.Open(c)
+	return err
+}
+
+// archived waits until the archive has everything received before t, which begins a slot.
+func (n *node) archived(ctx context.Context, t crest.Millis) error {
+	return n.await(ctx, fmt.Sprint("the archive to reach ", t.Time()), func() (bool, <-chan struct{}) {
+		return n.archive.Watermark() >= t, n.committed
+	})
 }
 
 // run starts a part that reads the log.
@@ -85,9 +125,9 @@ func (n *node) run(part func() error) {
 	go func() { n.failed <- part() }()
 }
 
-// post sends a body as a producer does.
+// post sends a body as a producer does who doesn't wait until it is on disk.
 func (n *node) post(ctx context.Context, body []byte, events int) error {
-	result, err := n.ingester.Ingest(ctx, ingest.Request{Body: body, Format: ingest.FormatProtobuf, Ack: config.AckLogged})
+	result, err := n.ingester.Ingest(ctx, ingest.Request{Body: body, Format: ingest.FormatProtobuf, Ack: config.AckEnqueued})
 	if err != nil {
 		return err
 	}
@@ -148,6 +188,9 @@ func (n *node) stop() error {
 	var err error
 	for ; n.running > 0; n.running-- {
 		err = errors.Join(err, <-n.failed)
+	}
+	if n.archive != nil {
+		err = errors.Join(err, n.archive.Close())
 	}
 	return errors.Join(err, n.disk.Close())
 }

@@ -57,6 +57,7 @@ type Result struct {
 	Violations int
 	First      []string // descriptions of the first violations
 	End        crest.Millis
+	Truth      *Truth
 }
 
 const maxDescribed = 20
@@ -105,7 +106,7 @@ func Run(ctx context.Context, cfg Config) (*Result, error) {
 		err = r.node.stop()
 	}
 	r.collect()
-	r.result.Data = r.Node.Data
+	r.result.Data, r.result.Truth = r.Node.Data, r.truth
 	return &r.result, err
 }
 
@@ -172,6 +173,11 @@ func (r *run) steps(ctx context.Context, start, step crest.Millis) error {
 		}
 		if err := r.node.settle(ctx, t); err != nil {
 			return err
+		}
+		if r.node.archive != nil && t == t.Floor(crest.Slot) {
+			if err := r.node.archived(ctx, t); err != nil {
+				return err
+			}
 		}
 		if err := r.lists(ctx, t, t == start+step); err != nil {
 			return err

@@ -22,6 +22,7 @@ type Truth struct {
 type board struct {
 	naming  naming
 	windows []*tally
+	ever    []uint32 // per item, its weight since the beginning
 	repeats []repeat // in the order in which they were received
 	listed  []uint32 // per item, the number of the last check that found it on its list
 	checks  uint32
@@ -99,12 +100,14 @@ func (t *Truth) addTo(name string, ev *event, at, received crest.Millis, repeate
 	}
 	for int(ev.item) >= len(b.listed) {
 		b.listed = append(b.listed, make([]uint32, max(1024, len(b.listed)))...)
+		b.ever = append(b.ever, make([]uint32, len(b.listed)-len(b.ever))...)
 	}
 	s := share{ev.item, ev.weight}
 	if repeated {
 		b.repeats = append(b.repeats, repeat{s, at, received})
 		return
 	}
+	b.ever[ev.item] += ev.weight
 	for _, w := range b.windows {
 		w.add(s, at, len(b.listed))
 	}
@@ -152,4 +155,19 @@ func (b *board) repeatsIn(w crest.Window, asOf, exactUntil crest.Millis, cut fun
 		total += uint64(r.weight)
 	}
 	return sums, total
+}
+
+// All returns the de-duplicated weight of every item since the beginning, per board.
+func (t *Truth) All() map[string]map[string]uint64 {
+	all := map[string]map[string]uint64{}
+	for name, b := range t.boards {
+		items := map[string]uint64{}
+		for item, n := range b.ever {
+			if n > 0 {
+				items[b.naming.id(int32(item))] = uint64(n)
+			}
+		}
+		all[name] = items
+	}
+	return all
 }
