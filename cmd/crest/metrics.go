@@ -79,6 +79,26 @@ func descriptions() map[string]description {
 		"crest_checkpoint_failures_total":        {"Checkpoints that could not be written.", httpapi.Counter},
 		"crest_checkpoint_files":                 {"Files that the newest checkpoint is spread over.", httpapi.Gauge},
 		"crest_checkpoint_seconds_total":         {"Time spent writing checkpoints.", httpapi.Counter},
+		"crest_archive_up":                       {"Whether the archive is being written.", httpapi.Gauge},
+		"crest_archive_rows_total":               {"Events written to the archive.", httpapi.Counter},
+		"crest_archive_bytes_total":              {"Bytes of the archive's new files.", httpapi.Counter},
+		"crest_archive_files_total":              {"New files of the archive.", httpapi.Counter},
+		"crest_archive_commit_seconds_total":     {"Time spent closing and syncing them.", httpapi.Counter},
+		"crest_archive_failures_total":           {"Times that the archive could not be written; it is tried again.", httpapi.Counter},
+		"crest_archive_skipped_total":            {"Records that could not be archived.", httpapi.Counter},
+		"crest_archive_watermark_seconds":        {"Received time, Unix seconds, before which the archive has everything.", httpapi.Gauge},
+		"crest_recount_hours_total":              {"Hours counted exactly, by why.", httpapi.Counter},
+		"crest_recount_rows_total":               {"Events that recounts have read.", httpapi.Counter},
+		"crest_recount_duplicates_total":         {"Weight that recounts dropped as sent before.", httpapi.Counter},
+		"crest_recount_seconds_total":            {"Time spent in rounds of the recount.", httpapi.Counter},
+		"crest_recount_failures_total":           {"Rounds that failed; they are tried again.", httpapi.Counter},
+		"crest_recount_problems":                 {"What keeps hours from being exact.", httpapi.Gauge},
+		"crest_recount_exact_until_seconds":      {"End of the exact hours, Unix seconds.", httpapi.Gauge},
+		"crest_grade_lists_total":                {"Lists graded, by window.", httpapi.Counter},
+		"crest_grade_missing_total":              {"Lists that could not be graded, by window.", httpapi.Counter},
+		"crest_grade_failed_total":               {"Lists that broke a promise, by window. Any is a bug.", httpapi.Counter},
+		"crest_grade_recall_100":                 {"Share of the true top 100 on the newest graded list of a window, the lowest of all boards of its hour.", httpapi.Gauge},
+		"crest_grade_lost_samples_total":         {"Lists that could not be kept to be graded.", httpapi.Counter},
 		"crest_http_answers_total":               {"Answers by route and status.", httpapi.Counter},
 		"crest_http_seconds_total":               {"Time spent answering, by route.", httpapi.Counter},
 		"crest_http_panics_total":                {"Handlers that failed.", httpapi.Counter},
@@ -151,6 +171,9 @@ func (f figure) labels() []httpapi.Label {
 func (n *node) figures() []httpapi.Metric {
 	n.metrics.set("crest_log_size_bytes", float64(n.log.Size()))
 	n.metrics.set("crest_log_queued_bytes", float64(n.log.Queued()))
+	if n.exact != nil {
+		n.metrics.set("crest_archive_watermark_seconds", seconds(n.exact.archive.Watermark()))
+	}
 	return n.metrics.snapshot()
 }
 

@@ -1,9 +1,36 @@
 package main
 
 import (
+	"context"
+
+	"crest"
 	"crest/internal/config"
 	"crest/internal/exact"
+	"crest/internal/grade"
+	"crest/internal/recount"
 )
 
-// graderOf returns what grades lists after each count, nil for nothing.
-func graderOf(_ *config.Config, _ exact.Config) (hourGrader, error) { return nil, nil }
+// graderOf returns what grades lists after each count.
+func graderOf(cfg *config.Config, exactCfg exact.Config) (hourGrader, error) {
+	return &grading{grader: grade.NewGrader(graderConfig(cfg, grade.Observer{})), exact: exactCfg}, nil
+}
+
+// grading grades lists against the newest exact counts.
+type grading struct {
+	grader *grade.Grader
+	exact  exact.Config
+	truth  *exact.Snapshot
+}
+
+func (g *grading) Hour(ctx context.Context, hour crest.Millis) (err error) {
+	if g.truth == nil {
+		g.truth, err = exact.Load(g.exact)
+	} else if g.truth.Changed() {
+		g.truth, err = g.truth.Next()
+	}
+	if err != nil {
+		return err
+	}
+	_, err = g.grader.Hour(ctx, recount.TruthOf(g.truth, g.exact), hour)
+	return err
+}

@@ -9,6 +9,7 @@ import (
 	"net/http"
 	"os"
 	"path/filepath"
+	"sync/atomic"
 	"time"
 
 	"github.com/goccy/go-yaml"
@@ -35,12 +36,15 @@ type node struct {
 
 	log      *disklog.Log
 	lists    *list.Store
+	exact    *exactPath // nil without an archive
+	counter  *pipeline.Pipeline
 	ingester *ingest.Ingester
 	public   *http.Server
 	admin    *http.Server // nil without operator's endpoints, as the next
 	listener net.Listener
 	operator net.Listener
-	ready    chan struct{} // closed when the counting state has been restored
+	ready    chan struct{}         // closed when the counting state has been restored
+	failure  atomic.Pointer[error] // what counting has ended with
 }
 
 // shutdownTimeout bounds how long open requests may take to finish.
@@ -84,6 +88,11 @@ func (n *node) open() error {
 	}); err != nil {
 		return fmt.Errorf("open the lists: %w", err)
 	}
+	if n.config.Archive.Enabled {
+		if n.exact, err = n.openExact(); err != nil {
+			return err
+		}
+	}
 	if n.ingester, err = ingest.New(n.config, n.log, time.Now, n.observeIngest()); err != nil {
 		return fmt.Errorf("prepare ingest: %w", err)
 	}
@@ -119,7 +128,7 @@ func (n *node) listen() error {
 		return fmt.Errorf("describe the configuration: %w", err)
 	}
 	n.admin = httpapi.NewAdminServer(httpapi.NewAdmin(httpapi.Admin{
-		Metrics: n.figures, Config: string(settings), Ready: handler, Panicked: n.observeHTTP().Panicked,
+		Metrics: n.figures, Config: string(settings), Ready: handler, Panicked: n.observeHTTP().Panicked, Exact: n.operatorsExact(),
 	}))
 	if n.operator, err = c.Listen(context.Background(), "tcp", n.config.Admin); err != nil {
 		return fmt.Errorf("listen for the operator's endpoints (choose another address with --admin): %w", err)
@@ -138,10 +147,13 @@ func (n *node) writeFailed(err error) {
 func (n *node) whyNotReady() error {
 	select {
 	case <-n.ready:
-		return nil
 	default:
 		return errors.New("the counting state is being restored")
 	}
+	if failure := n.failure.Load(); failure != nil {
+		return fmt.Errorf("counting has ended: %w", *failure)
+	}
+	return nil
 }
 
 // run serves until ctx ends or a part fails. Then it stops downstream: no more requests, count what the log holds,
@@ -154,12 +166,13 @@ func (n *node) run(ctx context.Context, serving func()) error {
 		go n.serve(n.admin, n.operator, failed)
 	}
 
-	counter, err := n.newPipeline()
+	err := n.restore()
 	if err == nil {
 		close(n.ready)
 		serving()
-		counting := n.start(context.Background(), failed, counter.Run)
-		retaining := n.start(context.Background(), failed, func(ctx context.Context) error { return n.retain(ctx, counter) })
+		counting := n.start(context.Background(), failed, n.count)
+		recounting := n.exact.start(n, failed)
+		retaining := n.start(context.Background(), failed, n.retain)
 		visiting := n.start(ctx, failed, n.playDemo)
 		select {
 		case <-ctx.Done():
@@ -169,22 +182,46 @@ func (n *node) run(ctx context.Context, serving func()) error {
 		visiting.stop()
 		err = errors.Join(err, n.shutdown(n.public))
 		counting.stop()
+		recounting.stop()
 		retaining.stop()
 	}
 	lists.stop()
 	return errors.Join(err, n.close())
 }
 
-// newPipeline restores the counting state.
-func (n *node) newPipeline() (*pipeline.Pipeline, error) {
+// restore brings back the counting state and the exact counts.
+func (n *node) restore() (err error) {
 	options := pipeline.Options{
 		Log: n.log, Lists: n.lists, Checkpoint: filepath.Join(n.config.Data, "checkpoint"),
-		Processors: n.processors, Now: time.Now, Observer: n.observePipeline(),
+		Processors: n.processors, Now: time.Now, Observer: n.observePipeline(), Titles: n.titles(),
 	}
-	if n.traffic != nil {
-		options.Titles = n.traffic
+	if n.exact != nil {
+		if err := n.exact.load(n); err != nil {
+			return err
+		}
+		options.Lists, options.Exact = n.exact.sampler, n.exact.runner.Exact
 	}
-	return pipeline.New(n.config, options)
+	n.counter, err = pipeline.New(n.config, options)
+	return err
+}
+
+// titles says how items are shown, nil when they have no titles.
+func (n *node) titles() list.Titles {
+	if n.traffic == nil {
+		return nil
+	}
+	return n.traffic
+}
+
+// count runs the pipeline. When it can't go on, the node does: events are still accepted and archived, and lists of exact
+// hours are published.
+func (n *node) count(ctx context.Context) error {
+	err := n.counter.Run(ctx)
+	if err != nil {
+		n.failure.Store(&err)
+		n.logger.Error("counting has ended; lists grow stale, and those of long windows come from the recount alone. Restart this node", "err", err)
+	}
+	return nil
 }
 
 // part is a running part of the node.
@@ -229,7 +266,7 @@ func (n *node) shutdown(s *http.Server) error {
 }
 
 // retain keeps the log within its limits.
-func (n *node) retain(ctx context.Context, counter *pipeline.Pipeline) error {
+func (n *node) retain(ctx context.Context) error {
 	tick := time.NewTicker(retainEvery)
 	defer tick.Stop()
 	for {
@@ -237,7 +274,11 @@ func (n *node) retain(ctx context.Context, counter *pipeline.Pipeline) error {
 		case <-ctx.Done():
 			return nil
 		case <-tick.C:
-			if _, err := n.log.Retain(counter.Needed()); err != nil {
+			needed := n.counter.Needed()
+			if n.exact != nil {
+				needed = min(needed, n.exact.archive.Needed())
+			}
+			if _, err := n.log.Retain(needed); err != nil {
 				n.logger.Error("trimming the event log failed; it is tried again", "err", err)
 			}
 		}
@@ -256,6 +297,9 @@ func (n *node) close() error {
 				err = errors.Join(err, e)
 			}
 		}
+	}
+	if n.exact != nil {
+		err = errors.Join(err, n.exact.archive.Close())
 	}
 	if n.log != nil {
 		err = errors.Join(err, n.log.Close())
