@@ -2,7 +2,6 @@ package grade
 
 import (
 	"errors"
-	"fmt"
 	"io/fs"
 	"os"
 	"slices"
@@ -33,7 +32,14 @@ type Filter struct {
 type Answer struct {
 	Grades  []Grade      // the newest hour first; within an hour by board and then window
 	Next    crest.Millis // a filter with this as To gets what follows; 0 when there is no more
-	Damaged []string     // files that can't be used, with the reason
+	Damaged []Damaged    // the first few files that can't be used
+}
+
+// Damaged is an hour whose grades can't be read.
+type Damaged struct {
+	Hour crest.Millis
+	Path string
+	Err  error
 }
 
 // Reader reads the grades of a directory, which a grader may write meanwhile. It keeps some of what it has read in memory.
@@ -95,7 +101,7 @@ func (r *Reader) Read(f Filter) (Answer, error) {
 			grades, err := r.hour(hour)
 			if err != nil {
 				if !errors.Is(err, fs.ErrNotExist) && len(a.Damaged) < maxDamaged {
-					a.Damaged = append(a.Damaged, fmt.Sprintf("%s: %v", gradePath(r.dir, hour), err))
+					a.Damaged = append(a.Damaged, Damaged{hour, gradePath(r.dir, hour), err})
 				}
 				continue
 			}

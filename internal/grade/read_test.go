@@ -125,8 +125,8 @@ func TestDamagedGradesAreNamedAndPassedOver(t *testing.T) {
 			t.Fatal(err)
 		}
 		got, a := read(t, NewReader(dir), Filter{Board: "video", Window: "1h"})
-		if !slices.Equal(got, []string{"3 video 1h", "2 video 1h", "0 video 1h"}) || len(a.Damaged) != 1 || !strings.HasPrefix(a.Damaged[0], path(1)+": ") {
-			t.Errorf("%s: %v, damaged %q", name, got, a.Damaged)
+		if !slices.Equal(got, []string{"3 video 1h", "2 video 1h", "0 video 1h"}) || len(a.Damaged) != 1 || a.Damaged[0].Path != path(1) || a.Damaged[0].Hour != endOfHour || a.Damaged[0].Err == nil {
+			t.Errorf("%s: %v, damaged %v", name, got, a.Damaged)
 		}
 	}
 	for _, stray := range []string{"/date=2026-11-30/hour=77.json", "/date=2026-11-30/notes.txt", "/date=2026-11-30/hour=10.json.tmp", "/date=x/hour=01.json"} {
@@ -138,7 +138,7 @@ func TestDamagedGradesAreNamedAndPassedOver(t *testing.T) {
 		}
 	}
 	if got, a := read(t, NewReader(dir), Filter{Board: "video", Window: "1h"}); len(got) != 3 || len(a.Damaged) != 1 {
-		t.Errorf("with strange names: %v, damaged %q", got, a.Damaged)
+		t.Errorf("with strange names: %v, damaged %v", got, a.Damaged)
 	}
 }
 

@@ -14,6 +14,7 @@ import (
 type Public struct {
 	Config     *config.Config           // a valid configuration
 	Lists      Lists                    // what readers get
+	Grades     Grades                   // how lists compared with exact counts; nil where nothing is graded
 	Write      func(mux *http.ServeMux) // adds the write edge (see WriteRoutes); nil for a server that only reads
 	Page       fs.FS                    // the page, with index.html at its root; nil for none
 	PagePolicy string                   // the Content-Security-Policy of the page
@@ -35,6 +36,7 @@ func NewPublic(p Public) (http.Handler, error) {
 	}
 	mux := http.NewServeMux()
 	readRoutes(mux, p.Lists, p.Config, p.Now)
+	gradesRoutes(mux, p.Grades, p.Config)
 	if p.Write != nil {
 		p.Write(mux)
 	}
