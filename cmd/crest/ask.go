@@ -39,16 +39,34 @@ func (s server) types(ctx context.Context) ([]string, error) {
 	return names, nil
 }
 
+// How long a server may take to answer.
+const (
+	getTimeout  = 15 * time.Second
+	postTimeout = 90 * time.Second // for what it does before it answers
+)
+
 // get reads a JSON document, unless the server still has the version of that ETag.
 func (s server) get(ctx context.Context, path, etag string, into any) (http.Header, error) {
+	ctx, cancel := context.WithTimeout(ctx, getTimeout)
+	defer cancel()
+	return s.ask(ctx, http.MethodGet, path, etag, into)
+}
+
+// post has the server do something, and reads the JSON document that it answers with.
+func (s server) post(ctx context.Context, path string, into any) error {
+	ctx, cancel := context.WithTimeout(ctx, postTimeout)
+	defer cancel()
+	_, err := s.ask(ctx, http.MethodPost, path, "", into)
+	return err
+}
+
+func (s server) ask(ctx context.Context, method, path, etag string, into any) (http.Header, error) {
 	base, err := url.Parse(s.url)
 	if err != nil || base.Host == "" || base.Scheme != "http" && base.Scheme != "https" {
 		return nil, usagef("%s %s: write http://host:port", s.flag, s.url)
 	}
-	ctx, cancel := context.WithTimeout(ctx, 15*time.Second)
-	defer cancel()
 	address := strings.TrimRight(s.url, "/") + path
-	request, err := http.NewRequestWithContext(ctx, http.MethodGet, address, nil)
+	request, err := http.NewRequestWithContext(ctx, method, address, nil)
 	if err != nil {
 		return nil, usagef("%s: %w", s.flag, err)
 	}

@@ -131,8 +131,8 @@ func printMemory(w io.Writer, p config.Plan) {
 	fmt.Fprintf(w, "  remembered event ids\t\t\t\t%s\n", p.Dedup.Memory)
 	fmt.Fprintf(w, "  together\t\t\t\t%s\n", p.Memory)
 	if p.Dedup.Horizon > 0 {
-		fmt.Fprintf(w, "\nduplicates are recognised for %s at the peak, %s on average; promised are %s\n", seconds(p.Dedup.AtPeak), seconds(p.Dedup.AtAverage),
-			seconds(p.Dedup.Horizon))
+		fmt.Fprintf(w, "\nduplicates are recognised for %s at the peak, %s on average; promised are %s\n", secondsText(p.Dedup.AtPeak), secondsText(p.Dedup.AtAverage),
+			secondsText(p.Dedup.Horizon))
 		if p.Dedup.AtPeak < p.Dedup.Horizon {
 			fmt.Fprint(w, "  at the peak lists will say \"dedup\":\"partial\"; raise counting.dedup_memory to keep the promise\n")
 		}
@@ -189,7 +189,7 @@ func threeDigits(n float64) string {
 	return text
 }
 
-func seconds(d time.Duration) string { return fmt.Sprintf("%.0f s", d.Seconds()) }
+func secondsText(d time.Duration) string { return fmt.Sprintf("%.0f s", d.Seconds()) }
 
 func hours(d time.Duration) string { return fmt.Sprintf("%.1f h", d.Hours()) }
 

@@ -18,7 +18,7 @@ import (
 
 // rankCmd counts files offline.
 type rankCmd struct {
-	Files []string `arg:"" optional:"" name:"file" help:"Files to read, one after the other; - or none is standard input. Compression (gzip, zstd) is recognised."`
+	Files []string `arg:"" optional:"" name:"file" help:"Files to read, one after the other; - or none is standard input. Compression (gzip, zstd) is recognised. Or one directory: an archive."`
 
 	Input   string   `enum:"auto,ndjson,csv,tsv,text" default:"auto" help:"How lines are written: auto (by name, then by the first line), ndjson, csv, tsv or text."`
 	Item    string   `placeholder:"COLUMN" help:"Column that is counted: a name, or a number from 1 (white-space fields of text, as awk counts them). Default: item, or the whole line of text."`
@@ -31,12 +31,14 @@ type rankCmd struct {
 	At     string        `placeholder:"TIME" help:"List as of this time: events before it, and no older than --window."`
 	Every  time.Duration `placeholder:"DURATION" help:"List as of every multiple of this, such as 1m, in order of arrival."`
 
-	K         int          `short:"k" default:"10" help:"Entries of a list."`
-	Normalize string       `enum:"none,hashtag" default:"none" help:"Count the spellings of a hashtag as one: none or hashtag."`
-	Memory    config.Bytes `default:"64MiB" help:"Most memory for counting. More of it makes errors smaller."`
-	Format    string       `enum:"table,json,csv" default:"table" help:"table, json or csv."`
-	JSON      bool         `name:"json" help:"Short for --format json."`
-	Quiet     bool         `short:"q" help:"Say nothing on standard error unless something is wrong."`
+	Archived archiveFlags `embed:""`
+
+	K         int           `short:"k" default:"10" help:"Entries of a list."`
+	Normalize string        `enum:"none,hashtag" default:"none" help:"Count the spellings of a hashtag as one: none or hashtag."`
+	Memory    *config.Bytes `placeholder:"SIZE" help:"Most memory for counting. More of it makes errors smaller, or an archive faster. Default: 64MiB, for an archive 512MiB."`
+	Format    string        `enum:"table,json,csv" default:"table" help:"table, json or csv."`
+	JSON      bool          `name:"json" help:"Short for --format json."`
+	Quiet     bool          `short:"q" help:"Say nothing on standard error unless something is wrong."`
 }
 
 // Help is shown by crest rank --help.
@@ -51,11 +53,22 @@ Examples:
   crest rank events.csv.gz --time ts --window 1h --at 2026-11-30T12:00:00Z
   crest rank events.csv.gz --time ts --arrived seen --window 5m --every 1m --json
 
-With --every, lines are taken in order of arrival: one that arrived before the line in front of it counts as having come with it.`
+With --every, lines are taken in order of arrival: one that arrived before the line in front of it counts as having come with it.
+
+An archive, or the data directory that has one, is counted exactly, without the events that were sent twice:
+  crest rank data --type video --from 2026-11-30T09 --to 2026-11-30T12
+  crest rank data --type hashtag --window 1h --at 2026-11-30T09:30:00Z      as a list of that moment would have been
+  crest rank data/archive --board article/category=sports -k 100 --json`
 }
 
 // Run runs the command.
 func (c *rankCmd) Run(ctx context.Context, s *streams) error {
+	if dir, ok := c.directory(); ok {
+		return c.runArchive(ctx, s, dir)
+	}
+	if given := c.Archived.given(); len(given) > 0 {
+		return usagef("%s: has a meaning for an archive only; name its directory, such as data/archive", given[0])
+	}
 	settings, err := c.settings()
 	if err != nil {
 		return err
@@ -96,6 +109,14 @@ func (c *rankCmd) Run(ctx context.Context, s *streams) error {
 	return nil
 }
 
+// memory returns the limit that was given, or else the usual one.
+func (c *rankCmd) memory(usual config.Bytes) config.Bytes {
+	if c.Memory == nil {
+		return usual
+	}
+	return *c.Memory
+}
+
 func (c *rankCmd) format() string {
 	if c.JSON {
 		return "json"
@@ -106,7 +127,7 @@ func (c *rankCmd) format() string {
 func (c *rankCmd) settings() (rank.Config, error) {
 	settings := rank.Config{
 		Format: rows.Format(c.Input), Item: c.Item, Weight: c.Weight, Time: c.Time, Arrived: c.Arrived,
-		Window: c.Window, Every: c.Every, K: c.K, Memory: int(c.Memory), Workers: min(runtime.GOMAXPROCS(0), 8),
+		Window: c.Window, Every: c.Every, K: c.K, Memory: int(c.memory(64 * config.MiB)), Workers: min(runtime.GOMAXPROCS(0), 8),
 	}
 	var err error
 	if settings.Where, err = parseConditions(c.Where); err != nil {
