@@ -8,8 +8,8 @@ import (
 
 // The size of a block. Up to one for each of the 73 hours that events can come for waits to be filled.
 const (
-	blockRows = 1024
-	blockText = 64 << 10 // bytes
+	blockRows = 512
+	blockText = 32 << 10 // bytes
 	rowText   = 2*crest.MaxItemBytes + crest.MaxDimensions*crest.MaxDimensionBytes
 )
 
@@ -36,8 +36,8 @@ func (b *block) full() bool {
 	return len(b.rows) == cap(b.rows) || cap(b.text)-len(b.text) < rowText
 }
 
-// add copies an event that fits. The type is kept as it is.
-func (b *block) add(ev *crest.Event, t, received crest.Millis) {
+// add copies an event that fits, with as many dimensions as are declared. The type is kept as it is.
+func (b *block) add(ev *crest.Event, dimensions int, t, received crest.Millis) {
 	if len(b.rows) == 0 {
 		b.received = Span{received, received}
 		b.time = Span{t, t}
@@ -51,10 +51,14 @@ func (b *block) add(ev *crest.Event, t, received crest.Millis) {
 	r.Session, r.Weight, r.Generated = ev.Session, ev.Weight, ev.Generated
 	r.Item = b.keep(ev.Item)
 	r.Spelling = b.keep(ev.Spelling)
-	r.Dimensions.V0 = b.keep(ev.Dimensions[0])
-	r.Dimensions.V1 = b.keep(ev.Dimensions[1])
-	r.Dimensions.V2 = b.keep(ev.Dimensions[2])
-	r.Dimensions.V3 = b.keep(ev.Dimensions[3])
+	if dimensions > 0 {
+		r.Dimensions.V0 = b.keep(ev.Dimensions[0])
+		r.Dimensions.V1 = b.keep(ev.Dimensions[1])
+	}
+	if dimensions > 2 {
+		r.Dimensions.V2 = b.keep(ev.Dimensions[2])
+		r.Dimensions.V3 = b.keep(ev.Dimensions[3])
+	}
 }
 
 func (b *block) keep(s string) string {

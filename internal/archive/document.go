@@ -18,6 +18,9 @@ type document struct {
 	Content  json.RawMessage `json:"content"`
 }
 
+// formatVersion is of the state and the manifests.
+const formatVersion = 1
+
 // maxDocument bounds what is read of a document. The largest is the manifest of a busy hour.
 const maxDocument = 64 << 20
 
@@ -33,7 +36,7 @@ func (e *CorruptError) Error() string {
 }
 
 // readDocument fills content. A damaged document is a *CorruptError.
-func readDocument(path string, version int, content any) error {
+func readDocument(path string, content any) error {
 	info, err := os.Stat(path)
 	if err != nil {
 		return err
@@ -52,8 +55,8 @@ func readDocument(path string, version int, content any) error {
 	if sum, err := documentChecksum(d.Version, d.Content); err != nil || sum != d.Checksum {
 		return &CorruptError{path, "its checksum is wrong"}
 	}
-	if d.Version != version {
-		return fmt.Errorf("%s is of version %d; this program knows version %d", path, d.Version, version)
+	if d.Version != formatVersion {
+		return fmt.Errorf("%s is of version %d; this program knows version %d", path, d.Version, formatVersion)
 	}
 	if err := json.Unmarshal(d.Content, content); err != nil {
 		return &CorruptError{path, err.Error()}
@@ -76,8 +79,8 @@ func checksumText(sum xxh3.Uint128) string {
 }
 
 // writeDocument replaces a document as a whole, durably.
-func writeDocument(st storage, path string, version int, content any) error {
-	if err := prepareDocument(st, path, version, content); err != nil {
+func writeDocument(st storage, path string, content any) error {
+	if err := prepareDocument(st, path, content); err != nil {
 		return err
 	}
 	if err := st.Rename(path+asideSuffix, path); err != nil {
@@ -87,16 +90,16 @@ func writeDocument(st storage, path string, version int, content any) error {
 }
 
 // prepareDocument writes a document aside, durably; it takes its place when it gets its name.
-func prepareDocument(st storage, path string, version int, content any) error {
+func prepareDocument(st storage, path string, content any) error {
 	c, err := json.Marshal(content)
 	if err != nil {
 		return err
 	}
-	sum, err := documentChecksum(version, c)
+	sum, err := documentChecksum(formatVersion, c)
 	if err != nil {
 		return err
 	}
-	b, err := json.MarshalIndent(document{version, sum, c}, "", " ")
+	b, err := json.MarshalIndent(document{formatVersion, sum, c}, "", " ")
 	if err != nil {
 		return err
 	}

@@ -32,6 +32,7 @@ type feed struct {
 	free    <-chan *block
 	decoder *eventlog.Decoder
 	types   map[string]string // each name once
+	typ     string            // the last one
 	event   crest.Event
 
 	state     State // as of the last commit that was sent
@@ -47,6 +48,7 @@ type feed struct {
 // step is what the sink does next: write a block, or commit.
 type step struct {
 	block *block // nil for a commit
+	last  bool   // there is no other of its hour before the commit
 	state State
 }
 
@@ -239,7 +241,7 @@ func (f *feed) add(t, received crest.Millis) error {
 		f.current = b
 	}
 	f.event.Type = f.intern(f.event.Type)
-	b.add(&f.event, t, received)
+	b.add(&f.event, len(f.w.cfg.Dimensions), t, received)
 	return nil
 }
 
@@ -259,7 +261,15 @@ func (f *feed) newBlock(hour crest.Millis) *block {
 // maxTypes bounds the type names that are kept: a log has a few.
 const maxTypes = 1024
 
+// intern returns a type's name in memory that stays.
 func (f *feed) intern(name string) string {
+	if name != f.typ {
+		f.typ = f.lookUp(name)
+	}
+	return f.typ
+}
+
+func (f *feed) lookUp(name string) string {
 	if s, ok := f.types[name]; ok {
 		return s
 	}
@@ -274,7 +284,7 @@ func (f *feed) intern(name string) string {
 // commit has all that was read so far committed.
 func (f *feed) commit(watermark crest.Millis) error {
 	for _, hour := range slices.Sorted(maps.Keys(f.open)) { // so that a rerun makes the same files
-		if err := f.send(step{block: f.open[hour]}); err != nil {
+		if err := f.send(step{block: f.open[hour], last: true}); err != nil {
 			return err
 		}
 	}

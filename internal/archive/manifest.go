@@ -1,9 +1,7 @@
 package archive
 
 import (
-	"errors"
 	"fmt"
-	"io/fs"
 	"path/filepath"
 
 	"crest"
@@ -41,7 +39,8 @@ type Hour struct {
 // has reached the offset of Now, that commit is not finished.
 type manifest struct {
 	Hour   crest.Millis `json:"hour"`
-	Next   int          `json:"next"` // number of the next file
+	Next   int          `json:"next"`           // number of the next file
+	Lost   string       `json:"lost,omitempty"` // why rows of the hour are known to be lost
 	Now    listing      `json:"now"`
 	Before listing      `json:"before"`
 }
@@ -60,9 +59,8 @@ func (m *manifest) as(offset eventlog.Offset) []File {
 }
 
 const (
-	manifestVersion = 1
-	manifestName    = "manifest.json"
-	parquetSuffix   = ".parquet"
+	manifestName  = "manifest.json"
+	parquetSuffix = ".parquet"
 )
 
 func fileName(number int) string { return fmt.Sprintf("%06d%s", number, parquetSuffix) }
@@ -73,17 +71,15 @@ func hourDir(dir string, start crest.Millis) string {
 	return filepath.Join(dir, t.Format("date=2006-01-02"), t.Format("hour=15"))
 }
 
-// readManifest returns an empty manifest when the hour has none.
+// readManifest fails with fs.ErrNotExist when the hour has none.
 func readManifest(dir string, start crest.Millis) (manifest, error) {
 	path := filepath.Join(hourDir(dir, start), manifestName)
 	m := manifest{}
-	err := readDocument(path, manifestVersion, &m)
-	switch {
-	case errors.Is(err, fs.ErrNotExist):
-		return manifest{Hour: start}, nil
-	case err != nil:
+	err := readDocument(path, &m)
+	if err != nil {
 		return manifest{}, fmt.Errorf("read the manifest of an hour: %w", err)
-	case m.Hour != start:
+	}
+	if m.Hour != start {
 		return manifest{}, &CorruptError{path, fmt.Sprintf("it is of another hour, %s", m.Hour.Time())}
 	}
 	return m, nil

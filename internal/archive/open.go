@@ -13,9 +13,9 @@ import (
 	"crest"
 )
 
-// ErrReplaced is wrapped by errors about a file that the writer has replaced since the view was read: Read again, and go on
-// with the hour's files as they are now.
-var ErrReplaced = errors.New("the archive has replaced the file")
+// ErrReplaced is wrapped by errors about what the writer has replaced or deleted since the view was read: Read again, and go
+// on with what there is now.
+var ErrReplaced = errors.New("the archive has replaced or deleted")
 
 // OpenFile verifies a file's size and checksum, reading it once, and opens it. The file is read through the closer's
 // descriptor, so it can be used until that is closed, even when the writer deletes it. A damaged or missing file is a

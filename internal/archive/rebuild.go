@@ -1,6 +1,7 @@
 package archive
 
 import (
+	"errors"
 	"fmt"
 	"io"
 	"os"
@@ -13,8 +14,8 @@ import (
 )
 
 // rebuild makes a manifest from the files that it should list. One that can't be read is listed without a checksum, so that
-// readers are told that it is damaged.
-func (w *Writer) rebuild(hour crest.Millis, state State, why *CorruptError) error {
+// readers are told that it is damaged; and where there is none, the manifest says that the hour's rows are lost.
+func (w *Writer) rebuild(hour crest.Millis, state State, why string) error {
 	dir := hourDir(w.cfg.Dir, hour)
 	names, err := parquetNames(dir)
 	if err != nil {
@@ -35,11 +36,14 @@ func (w *Writer) rebuild(hour crest.Millis, state State, why *CorruptError) erro
 		m.Next = number + 1
 	}
 	m.Before = m.Now
-	if err := writeDocument(w.storage, filepath.Join(dir, manifestName), manifestVersion, m); err != nil {
-		return err
+	done := "it was made again from the hour's files"
+	if len(m.Now.Files) == 0 {
+		m.Lost = "it was damaged or missing, and so were all files of the hour"
+		done = m.Lost
 	}
-	w.repaired(why.Path, why.Reason+"; it was made again from the hour's files")
-	return nil
+	path := filepath.Join(dir, manifestName)
+	w.repaired(path, why+"; "+done)
+	return writeDocument(w.storage, path, m)
 }
 
 // factsOf reads a whole file for what a manifest says of it.
@@ -85,7 +89,7 @@ func scan(h *os.File, f *File) (err error) {
 			f.Time.add(rows[i].Time)
 			f.Weight += uint64(rows[i].Weight)
 		}
-		if err == io.EOF {
+		if errors.Is(err, io.EOF) {
 			return nil
 		}
 		if err != nil {

@@ -1,125 +1,122 @@
 package archive
 
 import (
+	"cmp"
 	"errors"
 	"fmt"
-	"math"
+	"io/fs"
 	"os"
 	"path/filepath"
 	"slices"
 	"strings"
 
 	"crest"
-	"crest/internal/eventlog"
 )
-
-// recovered is an archive in order.
-type recovered struct {
-	state  State
-	oldest crest.Millis // hour that there is something of
-}
 
 // recover gets the archive into the order of its last commit: what a commit had begun and not finished is taken back, and
 // what retention had begun to delete is deleted.
-func (w *Writer) recover() (recovered, error) {
+func (w *Writer) recover() (record, error) {
 	if err := w.removeAside(w.cfg.Dir); err != nil {
-		return recovered{}, err
+		return record{}, err
 	}
-	hours, err := listHours(w.cfg.Dir)
+	found, err := listHours(w.cfg.Dir)
 	if err != nil {
-		return recovered{}, err
+		return record{}, err
 	}
-	state, err := w.lastState(hours)
+	r, err := w.lastState(found)
 	if err != nil {
-		return recovered{}, err
+		return record{}, err
 	}
-	r := recovered{state: state, oldest: math.MaxInt64}
-	for _, h := range hours {
-		if h < state.KeptFrom {
-			continue
+	for _, h := range r.with(found, r.KeptFrom) {
+		_, known := slices.BinarySearch(r.Hours, h)
+		if err := w.tidy(h, r.State, known); err != nil {
+			return record{}, fmt.Errorf("get hour %s into order: %w", h.Time().Format("2006-01-02 15h"), err)
 		}
-		if err := w.tidy(h, state); err != nil {
-			return recovered{}, fmt.Errorf("get hour %s into order: %w", h.Time().Format("2006-01-02 15h"), err)
-		}
-		r.oldest = min(r.oldest, h)
 	}
-	w.deleteBefore(state.KeptFrom)
+	w.deleteBefore(r.KeptFrom)
 	return r, nil
 }
 
 // lastState returns the state as of the last commit, from the manifests when its own file is lost.
-func (w *Writer) lastState(hours []crest.Millis) (State, error) {
+func (w *Writer) lastState(found []crest.Millis) (record, error) {
 	path := filepath.Join(w.cfg.Dir, stateName)
-	var s State
-	err := readDocument(path, stateVersion, &s)
-	var corrupt *CorruptError
+	var r record
+	err := readDocument(path, &r)
+	corrupt, damaged := errors.AsType[*CorruptError](err)
 	switch {
 	case err == nil:
-		return s, nil
-	case !errors.As(err, &corrupt) && !errors.Is(err, os.ErrNotExist):
-		return State{}, err
-	case len(hours) == 0 && corrupt == nil:
-		return State{}, nil
+		return r, nil
+	case !damaged && !errors.Is(err, fs.ErrNotExist):
+		return record{}, err
+	case len(found) == 0 && !damaged:
+		return record{}, nil
 	}
-	s, err = w.stateOfManifests(hours)
+	why := "it is missing"
+	if damaged {
+		why = corrupt.Reason
+	}
+	r, err = w.stateOfManifests(found)
 	if err != nil {
-		return State{}, err
+		return record{}, err
 	}
-	w.repaired(path, "it is damaged or missing; the archive goes on from the last commit that its manifests prove to be finished")
-	return s, nil
+	w.repaired(path, why+"; the archive goes on from the last commit that its manifests prove to be finished")
+	return r, writeDocument(w.storage, path, r)
 }
 
 // stateOfManifests returns the state of the newest commit that is known to be finished: one that another came after.
-func (w *Writer) stateOfManifests(hours []crest.Millis) (State, error) {
+func (w *Writer) stateOfManifests(found []crest.Millis) (record, error) {
 	var states []State
-	for _, h := range hours {
+	var hours []crest.Millis
+	for _, h := range found {
 		m, err := readManifest(w.cfg.Dir, h)
-		if _, damaged := errors.AsType[*CorruptError](err); damaged {
-			continue
+		_, damaged := errors.AsType[*CorruptError](err)
+		switch {
+		case damaged:
+			hours = append(hours, h)
+		case errors.Is(err, fs.ErrNotExist):
+		case err != nil:
+			return record{}, err
+		default:
+			states = append(states, m.Now.State, m.Before.State)
+			hours = append(hours, h)
 		}
-		if err != nil {
-			return State{}, err
-		}
-		states = append(states, m.Now.State, m.Before.State)
 	}
-	slices.SortFunc(states, func(a, b State) int { return compareOffsets(b.Offset, a.Offset) })
-	states = slices.CompactFunc(states, State.equal)
-	if len(states) < 2 {
-		return State{}, nil
+	slices.SortStableFunc(states, func(a, b State) int { return cmp.Compare(b.Offset, a.Offset) })
+	states = slices.CompactFunc(states, func(a, b State) bool { return a.Offset == b.Offset })
+	r := record{Hours: hours}
+	if len(states) > 1 {
+		r.State = states[1]
 	}
-	s := states[1]
-	if w.cfg.Retain > 0 { // hours may have been deleted since: what is not there from here back counts as deleted
-		s.KeptFrom = max(s.KeptFrom, min(hours[0], s.Watermark.Add(-MinRetain).Floor(hourLength)))
+	if w.cfg.Retain > 0 && len(hours) > 0 { // what isn't there from here back may have been deleted
+		r.KeptFrom = max(r.KeptFrom, min(hours[0], r.Watermark.Add(-MinRetain).Floor(hourLength)))
 	}
-	return s, nil
+	return r, nil
 }
 
-func compareOffsets(a, b eventlog.Offset) int {
-	switch {
-	case a < b:
-		return -1
-	case a > b:
-		return 1
-	}
-	return 0
-}
-
-// tidy leaves of an hour what its manifest lists as of the state.
-func (w *Writer) tidy(hour crest.Millis, state State) error {
+// tidy leaves of an hour what its manifest lists as of the state. Of a known hour something must be there.
+func (w *Writer) tidy(hour crest.Millis, state State, known bool) error {
 	dir := hourDir(w.cfg.Dir, hour)
+	if err := makeDirs(w.storage, w.cfg.Dir, dir); err != nil {
+		return err
+	}
 	if err := w.removeAside(dir); err != nil {
 		return err
 	}
 	m, err := readManifest(w.cfg.Dir, hour)
-	if corrupt, ok := errors.AsType[*CorruptError](err); ok {
-		return w.rebuild(hour, state, corrupt)
-	}
-	if err != nil {
+	corrupt, damaged := errors.AsType[*CorruptError](err)
+	switch {
+	case damaged && known:
+		return w.rebuild(hour, state, corrupt.Reason)
+	case errors.Is(err, fs.ErrNotExist) && known:
+		return w.rebuild(hour, state, "it is missing")
+	case damaged, errors.Is(err, fs.ErrNotExist): // of a commit that was not finished
+		m = manifest{Hour: hour, Now: listing{State: State{Offset: state.Offset + 1}}}
+	case err != nil:
 		return err
 	}
 	if m.Now.State.Offset > state.Offset {
 		m.Now = m.Before
-		if err := writeDocument(w.storage, filepath.Join(dir, manifestName), manifestVersion, m); err != nil {
+		if err := writeDocument(w.storage, filepath.Join(dir, manifestName), m); err != nil {
 			return err
 		}
 	}

@@ -1,7 +1,9 @@
 package archive
 
 import (
+	"errors"
 	"fmt"
+	"io/fs"
 	"maps"
 	"path/filepath"
 	"slices"
@@ -20,7 +22,7 @@ type sink struct {
 	storage storage
 	free    chan<- *block
 
-	state  State                    // as committed
+	state  record                   // as committed
 	hours  map[crest.Millis]*change // that the next commit changes
 	open   int                      // files being written
 	idle   []*parquet.GenericWriter[row]
@@ -39,6 +41,9 @@ type change struct {
 // at all; a file of the hour that has waited for longest is then finished early.
 const maxOutputs = 24
 
+// maxIdle is how many Parquet writers are kept for the next file. Each has buffers of a few megabytes.
+const maxIdle = 4
+
 // run takes steps until there are none.
 func (s *sink) run(steps <-chan step) error {
 	defer s.abandon()
@@ -49,7 +54,7 @@ func (s *sink) run(steps <-chan step) error {
 			}
 			continue
 		}
-		if err := s.write(st.block); err != nil {
+		if err := s.write(st.block, st.last); err != nil {
 			return err
 		}
 		select {
@@ -69,7 +74,7 @@ func (s *sink) abandon() {
 	}
 }
 
-func (s *sink) write(b *block) error {
+func (s *sink) write(b *block, last bool) error {
 	c, err := s.change(b.hour)
 	if err != nil {
 		return err
@@ -85,7 +90,7 @@ func (s *sink) write(b *block) error {
 	if err := c.output.write(b.rows); err != nil {
 		return err
 	}
-	if c.output.facts.Rows >= s.w.cfg.FileRows || c.output.facts.Bytes >= s.w.cfg.FileBytes {
+	if last || c.output.facts.Rows >= s.w.cfg.FileRows || c.output.facts.Bytes >= s.w.cfg.FileBytes {
 		return s.finish(c)
 	}
 	return nil
@@ -101,6 +106,9 @@ func (s *sink) change(hour crest.Millis) (*change, error) {
 		return nil, err
 	}
 	m, err := readManifest(s.dir, hour)
+	if errors.Is(err, fs.ErrNotExist) { // no file can be without one: Open sees to it
+		m, err = manifest{Hour: hour}, nil
+	}
 	if err != nil {
 		return nil, err
 	}
@@ -150,7 +158,9 @@ func (s *sink) finish(c *change) error {
 	if err := o.finish(); err != nil {
 		return err
 	}
-	s.idle = append(s.idle, o.parquet)
+	if len(s.idle) < maxIdle {
+		s.idle = append(s.idle, o.parquet)
+	}
 	o.parquet = nil
 	c.finished = append(c.finished, o)
 	return nil
@@ -163,13 +173,7 @@ func (s *sink) commit(state State) error {
 	starts := slices.Sorted(maps.Keys(s.hours))
 	done := Commit{Watermark: state.Watermark, Hours: len(starts)}
 	for _, start := range starts {
-		c := s.hours[start]
-		if c.output != nil {
-			if err := s.finish(c); err != nil {
-				return err
-			}
-		}
-		for _, o := range c.finished {
+		for _, o := range s.hours[start].finished {
 			if err := s.storage.Rename(o.path+asideSuffix, o.path); err != nil {
 				return err
 			}
@@ -186,15 +190,16 @@ func (s *sink) commit(state State) error {
 			return err
 		}
 	}
-	if len(starts) == 0 && state.equal(s.state) {
+	if len(starts) == 0 && state.equal(s.state.State) {
 		s.w.committed(state, done)
 		return nil
 	}
-	if err := writeDocument(s.storage, filepath.Join(s.dir, stateName), stateVersion, state); err != nil {
+	keptFrom := s.state.KeptFrom
+	next := record{State: state, Hours: s.state.with(starts, state.KeptFrom)}
+	if err := writeDocument(s.storage, filepath.Join(s.dir, stateName), next); err != nil {
 		return err
 	}
-	before := s.state
-	s.state = state
+	s.state = next
 	for _, start := range starts {
 		for _, f := range s.hours[start].replaced {
 			_ = s.storage.Remove(filepath.Join(hourDir(s.dir, start), f.Name)) // else Open does it
@@ -203,7 +208,7 @@ func (s *sink) commit(state State) error {
 	clear(s.hours)
 	done.Took = time.Since(started)
 	s.w.committed(state, done)
-	if state.KeptFrom > before.KeptFrom {
+	if state.KeptFrom > keptFrom {
 		s.w.deleteBefore(state.KeptFrom)
 	}
 	return nil
@@ -219,7 +224,7 @@ func (s *sink) list(c *change, state State) error {
 	}
 	m.Before, m.Now = m.Now, listing{State: state, Files: files}
 	path := filepath.Join(hourDir(s.dir, m.Hour), manifestName)
-	return writeDocument(s.storage, path, manifestVersion, m)
+	return writeDocument(s.storage, path, m)
 }
 
 // makeDirs makes a directory below dir durably, with those between.

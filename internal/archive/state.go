@@ -40,20 +40,31 @@ func (s State) Closed(start crest.Millis) bool {
 	return s.Watermark >= start.Add(hourLength+CloseAfter)
 }
 
-const (
-	stateVersion = 1
-	stateName    = "state.json"
-)
+const stateName = "state.json"
 
-// readState returns the zero state when there is no archive yet.
-func readState(dir string) (State, error) {
-	var s State
-	err := readDocument(filepath.Join(dir, stateName), stateVersion, &s)
+// record is the content of the state's file.
+type record struct {
+	State
+
+	Hours []crest.Millis `json:"hours"` // that have files, ascending
+}
+
+// readState returns the zero record when there is no archive yet.
+func readState(dir string) (record, error) {
+	var r record
+	err := readDocument(filepath.Join(dir, stateName), &r)
 	if errors.Is(err, fs.ErrNotExist) {
-		return State{}, nil
+		return record{}, nil
 	}
 	if err != nil {
-		return State{}, fmt.Errorf("read the archive's state: %w", err)
+		return record{}, fmt.Errorf("read the archive's state: %w", err)
 	}
-	return s, nil
+	return r, nil
+}
+
+// with returns the hours with others, and without those that aren't kept.
+func (r record) with(more []crest.Millis, keptFrom crest.Millis) []crest.Millis {
+	all := slices.Concat(r.Hours, more)
+	slices.Sort(all)
+	return slices.DeleteFunc(slices.Compact(all), func(h crest.Millis) bool { return h < keptFrom })
 }

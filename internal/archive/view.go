@@ -1,7 +1,9 @@
 package archive
 
 import (
+	"errors"
 	"fmt"
+	"io/fs"
 	"os"
 	"path/filepath"
 	"slices"
@@ -21,38 +23,47 @@ type View struct {
 
 // Read looks at the archive in a directory, which may be empty or absent: then the state is zero.
 func Read(dir string) (*View, error) {
-	state, err := readState(dir) // before the hours: they have at least what it says
+	r, err := readState(dir)
 	if err != nil {
 		return nil, err
 	}
-	hours, err := listHours(dir)
-	if err != nil {
-		return nil, fmt.Errorf("list the archive: %w", err)
-	}
-	hours = slices.DeleteFunc(hours, func(h crest.Millis) bool { return h < state.KeptFrom })
-	return &View{State: state, dir: dir, hours: hours}, nil
+	return &View{State: r.State, dir: dir, hours: r.Hours}, nil
 }
 
 // Dir returns the archive's directory.
 func (v *View) Dir() string { return v.dir }
 
-// Hours returns the starts of the hours that have a directory, ascending. It may have no files yet. The slice is the caller's.
+// Hours returns the starts of the hours that have events, ascending. The slice is the caller's.
 func (v *View) Hours() []crest.Millis { return slices.Clone(v.hours) }
 
 // Closed is [State.Closed].
 func (v *View) Closed(start crest.Millis) bool { return v.State.Closed(start) }
 
-// Hour returns what the archive has of the hour that begins at start, at least all up to the state; without files when there
-// is nothing. A damaged manifest is a *CorruptError.
+// Hour returns what the archive has of the hour that begins at start: as of the state, or of one commit after it. It has no
+// files when there are no events. A damaged or missing manifest is a *CorruptError.
 func (v *View) Hour(start crest.Millis) (Hour, error) {
-	if start < v.State.KeptFrom {
+	if _, ok := slices.BinarySearch(v.hours, start); !ok {
 		return Hour{Start: start}, nil
 	}
+	path := filepath.Join(hourDir(v.dir, start), manifestName)
 	m, err := readManifest(v.dir, start)
-	if err != nil {
+	switch {
+	case errors.Is(err, fs.ErrNotExist):
+		return Hour{}, v.gone(start, &CorruptError{path, "it is missing"})
+	case err != nil:
 		return Hour{}, err
+	case m.Lost != "":
+		return Hour{}, &CorruptError{path, m.Lost}
 	}
 	return Hour{Start: start, Files: m.as(v.State.Offset)}, nil
+}
+
+// gone returns err, unless the hour has been deleted since the view was read: then it is ErrReplaced.
+func (v *View) gone(start crest.Millis, err error) error {
+	if now, stateErr := readState(v.dir); stateErr == nil && start < now.KeptFrom {
+		return fmt.Errorf("%w: %s", ErrReplaced, hourDir(v.dir, start))
+	}
+	return err
 }
 
 // Path returns where a file of an hour is.

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"math"
 	"os"
 	"path/filepath"
 	"sync"
@@ -23,8 +24,7 @@ type Writer struct {
 	storage storage
 	lock    *os.File
 	retry   retry
-	state   State
-	oldest  crest.Millis
+	state   record // as of the last commit before Run, or before it tried again
 
 	offset    atomic.Int64
 	watermark atomic.Int64
@@ -79,13 +79,13 @@ func open(cfg Config, st storage) (_ *Writer, err error) {
 
 // start takes up the archive as of its last commit.
 func (w *Writer) start() error {
-	r, err := w.recover()
+	state, err := w.recover()
 	if err != nil {
 		return err
 	}
-	w.state, w.oldest = r.state, r.oldest
-	w.offset.Store(int64(r.state.Offset))
-	w.watermark.Store(int64(r.state.Watermark))
+	w.state = state
+	w.offset.Store(int64(state.Offset))
+	w.watermark.Store(int64(state.Watermark))
 	return nil
 }
 
@@ -129,9 +129,12 @@ func (w *Writer) archive(ctx context.Context, log eventlog.Log) error {
 	f := &feed{
 		w: w, log: log, out: steps, failed: failed, free: free,
 		decoder: eventlog.NewDecoder(nil, w.cfg.Dimensions), types: map[string]string{}, open: map[crest.Millis]*block{},
-		state: w.state, offset: w.state.Offset, watermark: w.state.Watermark, oldest: w.oldest,
+		state: w.state.State, offset: w.state.Offset, watermark: w.state.Watermark, oldest: math.MaxInt64,
 	}
 	f.state.Dimensions = w.cfg.Dimensions
+	if len(w.state.Hours) > 0 {
+		f.oldest = w.state.Hours[0]
+	}
 	sunk := make(chan error, 1)
 	go func() {
 		err := s.run(steps)
