@@ -114,6 +114,32 @@ func (c *Config) checkWindows() error {
 	return nil
 }
 
+// shapesOf names the kinds of boards that are counted, "article/category/region" for articles narrowed by both.
+func shapesOf(c *Config) []string {
+	var shapes []string
+	for _, t := range c.Types {
+		shapes = append(shapes, t.Name)
+		for _, set := range t.Narrow {
+			shape := t.Name
+			for _, d := range set {
+				shape += "/" + c.Dimensions[d]
+			}
+			shapes = append(shapes, shape)
+		}
+	}
+	slices.Sort(shapes)
+	return slices.Compact(shapes)
+}
+
+// boardsID stands for the kinds of boards that are counted.
+func boardsID(c *Config) string {
+	var id identity
+	for _, s := range shapesOf(c) {
+		id.add(s)
+	}
+	return id.text()
+}
+
 // hourLength is the length of an event hour.
 const hourLength = time.Hour
 

@@ -2,6 +2,8 @@ package exact
 
 import (
 	"context"
+	"fmt"
+	"os"
 	"sync"
 
 	"crest"
@@ -10,11 +12,13 @@ import (
 // Recounter counts hours in rounds. Methods may be called concurrently; rounds take turns, also with those of other
 // processes on the same directory.
 type Recounter struct {
-	config Config
+	config  Config
+	storage storage
 
 	mu     sync.Mutex
 	forced map[crest.Millis]bool
-	verify bool // the next round is to verify the checksums of what lists need
+	verify bool             // the next round is to verify the checksums of what lists need
+	failed map[string]error // what could not be counted, by what it was to be counted from
 }
 
 // NewRecounter touches nothing on disk yet.
@@ -23,7 +27,9 @@ func NewRecounter(config Config) (*Recounter, error) {
 		return nil, err
 	}
 	config.setDefaults()
-	return &Recounter{config: config, forced: map[crest.Millis]bool{}, verify: true}, nil
+	return &Recounter{
+		config: config, storage: disk{}, forced: map[crest.Millis]bool{}, verify: true, failed: map[string]error{},
+	}, nil
 }
 
 // Force has the next rounds count the hours that begin in [from, to) again, even if nothing of them has changed.
@@ -37,11 +43,13 @@ func (r *Recounter) Force(from, to crest.Millis) {
 	}
 }
 
-// Verify has the next round read all files that lists need and repair those that are damaged, as the first round does.
+// Verify has the next round read all files that lists need and repair those that are damaged, as the first round does. It
+// also tries again what could not be counted.
 func (r *Recounter) Verify() {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	r.verify = true
+	clear(r.failed)
 }
 
 // Result is what a round did.
@@ -51,7 +59,7 @@ type Result struct {
 	Problems []Problem    // what could not be counted, and why
 	First    crest.Millis // start of the first hour counted
 	Until    crest.Millis // end of the last one of the unbroken run; 0 when there is none
-	Done     bool         // nothing else is due until the archive goes on; otherwise call again
+	Done     bool         // nothing was due, or nothing of it could be done: call again when the archive has gone on
 	Next     crest.Millis // the hour that is to be counted next; 0 when the archive has none yet
 	Closes   crest.Millis // received time at which it closes
 }
@@ -68,7 +76,6 @@ type HourResult struct {
 	Items      int64  // of all types
 	Boards     int
 	Bytes      int64 // of the hour's files
-	Same       bool  // counted again with the same result
 }
 
 // Reason says why an hour was counted.
@@ -86,8 +93,46 @@ const (
 
 // Round does one step of what is due by the archive's state: the next closed hour, and with it hours that have to be counted
 // again; then totals, candidates and the manifest. Interrupted anywhere, it has either happened or not. While another
-// recounter is at work it waits, until ctx ends. Nothing that it meets in the archive or the counts is an error as long as the round
-// can go on without: see Result.Problems.
+// recounter is at work it waits, until ctx ends. Damage is an error only when a round can't go on around it: what it is and what
+// it keeps from being counted is in Result.Problems.
 func (r *Recounter) Round(ctx context.Context) (Result, error) {
-	return Result{}, crest.Errorf(crest.CodeInternal, "", "not implemented")
+	if err := os.MkdirAll(r.config.Dir, dirMode); err != nil {
+		return Result{}, fmt.Errorf("recount: %w", err)
+	}
+	unlock, err := lock(ctx, r.config.Dir, func(holder string) {
+		if f := r.config.Observer.Waiting; f != nil {
+			f(holder)
+		}
+	})
+	if err != nil {
+		return Result{}, err
+	}
+	defer unlock()
+	x, err := r.begin(ctx)
+	if err != nil {
+		return Result{}, fmt.Errorf("recount: %w", err)
+	}
+	if err := x.run(ctx); err != nil {
+		return Result{}, fmt.Errorf("recount: %w", err)
+	}
+	r.end(x)
+	return x.result, nil
+}
+
+// end takes note of what need not be done again.
+func (r *Recounter) end(x *round) {
+	r.mu.Lock()
+	r.verify = false
+	for _, c := range x.result.Counted {
+		delete(r.forced, c.Hour)
+	}
+	for _, p := range x.result.Problems {
+		delete(r.forced, p.Hour)
+	}
+	r.mu.Unlock()
+	if f := r.config.Observer.Problem; f != nil {
+		for _, p := range x.result.Problems {
+			f(p)
+		}
+	}
 }

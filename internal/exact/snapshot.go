@@ -1,6 +1,10 @@
 package exact
 
 import (
+	"os"
+	"slices"
+	"sync"
+
 	"crest"
 	"crest/internal/list"
 )
@@ -9,46 +13,57 @@ import (
 // called concurrently.
 //
 // A recounter keeps the files of the manifest before the newest one, so a snapshot should be replaced before it is two
-// rounds old; files that it has opened stay readable.
+// rounds old. What lists need is open from the beginning, and stays readable until Close.
 type Snapshot struct {
-	config Config
+	config  Config
+	m       *manifest
+	version string
+	until   crest.Millis // of the hours that can be used: the manifest's, or an earlier one's
+	seen    os.FileInfo  // of the manifest's file; nil when there was none
+
+	problems []Problem
+	store    *store
+	held     []string               // of the store, until Close
+	totals   map[string]*openTotal  // by window; those that are whole
+	hours    map[crest.Millis]*slot // the newest ones with events, as far back as windows reach
+
+	mu    sync.Mutex
+	bases map[baseKey]*baseEntry
 }
 
 var _ list.Exact = (*Snapshot)(nil)
 
-// Load opens the newest manifest and verifies the files that lists need. What is damaged moves Until back and is told by
-// Problems; it is an error only when nothing can be read for a reason other than damage. A directory without counts gives a
-// snapshot without hours.
-func Load(config Config) (*Snapshot, error) { return &Snapshot{config: config}, nil }
-
-// Next loads the newest manifest and shares with s the files that both refer to, so that they aren't verified again.
-func (s *Snapshot) Next() (*Snapshot, error) { return Load(s.config) }
-
-// Changed reports whether there is a newer manifest, or may be. It looks at the manifest's name alone.
-func (s *Snapshot) Changed() bool { return false }
-
 // Version tells snapshots apart: the manifest's checksum, "" when there is none.
-func (s *Snapshot) Version() string { return "" }
-
-// Close releases the snapshot's files as soon as no other snapshot shares them.
-func (s *Snapshot) Close() error { return nil }
+func (s *Snapshot) Version() string { return s.version }
 
 // Problems says what is damaged, and why Until is not later.
-func (s *Snapshot) Problems() []Problem { return nil }
+func (s *Snapshot) Problems() []Problem { return slices.Clone(s.problems) }
 
 // Reach says which hours have been counted. First is the first hour that had events.
-func (s *Snapshot) Reach() list.Reach { return list.Reach{} }
+func (s *Snapshot) Reach() list.Reach {
+	if s.until == 0 {
+		return list.Reach{Since: s.m.Since}
+	}
+	return list.Reach{First: s.m.first(), Until: s.until, Since: s.m.Since, Through: s.m.Cut}
+}
 
 // Cuts returns, of the hours in [from, Until) for which events can still come, up to which received time their counts are
 // complete. Hours before First are among them: they had no events until then.
-func (s *Snapshot) Cuts(from crest.Millis) []list.Cut { return nil }
-
-// Base implements list.Exact. The base of one board and moment is the same pointer each time.
-func (s *Snapshot) Base(board string, from crest.Millis) (*list.Base, error) { return nil, nil }
-
-// Counts implements list.Exact.
-func (s *Snapshot) Counts(board string, from crest.Millis, ids []string) ([]uint64, error) {
-	return nil, nil
+func (s *Snapshot) Cuts(from crest.Millis) []list.Cut {
+	if s.until == 0 {
+		return nil
+	}
+	var cuts []list.Cut
+	oldest := s.m.Cut.Add(-eventsEnd).Floor(hourLength).Add(hourLength) // the first hour that can still get events
+	for h := max(oldest, from.Add(hourLength-1).Floor(hourLength)); h < s.m.first(); h = h.Add(hourLength) {
+		cuts = append(cuts, list.Cut{Hour: h, Received: s.m.Cut})
+	}
+	for _, h := range s.m.between(max(from, s.m.first()), s.until) {
+		if !h.Settled && h.Start >= from {
+			cuts = append(cuts, list.Cut{Hour: h.Start, Received: h.Checked})
+		}
+	}
+	return cuts
 }
 
 // HourInfo is what the manifest says of an hour.
@@ -57,15 +72,41 @@ type HourInfo struct {
 	Cut        crest.Millis // everything received before is in the count
 	Checked    crest.Millis // nothing that is not in the count was received before; not before Cut
 	Settled    bool         // no more events can come
+	Rows       int64        // of the archive, received before the cut
 	Weight     uint64       // of all types
 	Duplicates uint64       // weight dropped as sent before
 	Late       uint64       // of Weight, received after the hour's end
-	Rows       int64        // of the archive, received before the cut
+	Items      int64        // over all boards
 	Bytes      int64        // of the hour's files
 }
 
 // Hours returns the hours from First to Until, ascending.
-func (s *Snapshot) Hours() []HourInfo { return nil }
+func (s *Snapshot) Hours() []HourInfo {
+	var infos []HourInfo
+	for _, h := range s.m.between(0, s.until) {
+		infos = append(infos, h.info())
+	}
+	return infos
+}
 
 // Hour returns what the manifest says of an hour, false when it isn't in [First, Until).
-func (s *Snapshot) Hour(start crest.Millis) (HourInfo, bool) { return HourInfo{}, false }
+func (s *Snapshot) Hour(start crest.Millis) (HourInfo, bool) {
+	h := s.m.hour(start)
+	if h == nil || start >= s.until {
+		return HourInfo{}, false
+	}
+	return h.info(), true
+}
+
+func (h *hourEntry) info() HourInfo {
+	i := HourInfo{
+		Hour: h.Start, Cut: h.Cut, Checked: h.Checked, Settled: h.Settled,
+		Rows: h.Rows, Weight: h.Weight, Duplicates: h.Duplicates, Late: h.LateWeight, Items: h.Items,
+	}
+	for _, f := range []*fileEntry{h.Counts, h.Late} {
+		if f != nil {
+			i.Bytes += f.Bytes
+		}
+	}
+	return i
+}

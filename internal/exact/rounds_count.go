@@ -1,0 +1,273 @@
+package exact
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"path/filepath"
+
+	"crest"
+	"crest/internal/archive"
+	"crest/internal/counts"
+)
+
+// hourFormat changes when other counts, or the same in other bytes, come of the same events.
+const hourFormat = 1
+
+// hourKey is under what an hour's files say what they are.
+const hourKey = "hour"
+
+// readTries bounds how often an hour is looked up again because the archive replaced its files meanwhile.
+const readTries = 5
+
+// countAll counts what is planned and says whether anything has changed by that. An hour that can't be counted
+// stays as it is.
+func (x *round) countAll(ctx context.Context, p plan) (changed bool, err error) {
+	if p.empty() {
+		return false, nil
+	}
+	known := x.m.Cut
+	x.m.Cut = max(x.m.Cut, x.sight.cut)
+	x.m.Since = max(x.m.Since, x.view.State.Since)
+	if len(x.m.Hours) == 0 && x.view.State.KeptFrom > 0 {
+		x.m.Since = max(x.m.Since, x.view.State.KeptFrom)
+	}
+	if x.m.Boards == nil {
+		x.m.Boards = map[string][]string{}
+	}
+	x.m.Boards[x.sight.boards] = shapesOf(x.config)
+	if n := len(x.m.Hours); n > 0 && p.first < x.m.first() {
+		// Until the last round these hours had no events.
+		var earlier []hourEntry
+		for h := p.first; h < x.m.first(); h = h.Add(hourLength) {
+			earlier = append(earlier, hourEntry{hourCount: hourCount{Start: h, Cut: known}, Checked: known})
+		}
+		x.m.Hours = append(earlier, x.m.Hours...)
+		changed = true
+	}
+	for _, j := range p.judge {
+		h := x.m.hour(j.hour)
+		h.Checked, h.Settled = j.checked, j.settled
+	}
+	for _, a := range p.again {
+		ok, err := x.countAgain(ctx, a)
+		if err != nil {
+			return false, err
+		}
+		changed = changed || ok
+	}
+	if p.next == 0 {
+		return changed, nil
+	}
+	entry, err := x.count(ctx, p.next, x.sight.cut)
+	switch {
+	case err == nil:
+		x.m.Hours = append(x.m.Hours, entry)
+		x.report(entry, ReasonClosed)
+		return true, nil
+	case isArchiveDamage(err):
+		x.result.Problems = append(x.result.Problems, Problem{Hour: p.next, Err: fmt.Errorf("it can't be counted: %w", err)})
+		x.result.Next = p.next
+		x.result.Closes = p.next.Add(hourLength + archive.CloseAfter)
+		return changed, nil
+	}
+	return false, err
+}
+
+// countAgain replaces the count of an hour.
+func (x *round) countAgain(ctx context.Context, a recount) (changed bool, err error) {
+	h := x.m.hour(a.hour)
+	entry, err := x.recount(ctx, a, h)
+	switch {
+	case err == nil:
+		if a.reason == ReasonDamaged {
+			x.result.Repaired = append(x.result.Repaired, entry.paths(x.dir)...)
+		}
+		x.report(entry, a.reason)
+		changed = *h != entry || a.reason != ReasonForced
+		*h = entry
+		return changed, nil
+	case a.reason == ReasonDamaged && isDamage(err) || isArchiveDamage(err):
+	default:
+		return false, err
+	}
+	if a.reason != ReasonDamaged {
+		x.result.Problems = append(x.result.Problems, Problem{Hour: a.hour, Err: fmt.Errorf("it can't be counted again: %w", err)})
+		return false, nil
+	}
+	why := fmt.Sprintf("%s; it can't be counted again: %s", x.sight.damaged[a.hour], err)
+	if h.Damaged != "" {
+		return false, nil
+	}
+	h.Damaged = why
+	return true, nil
+}
+
+// recount counts an hour again. Damaged files are made as they were, if that is possible, so that nothing else changes.
+func (x *round) recount(ctx context.Context, a recount, h *hourEntry) (hourEntry, error) {
+	if a.reason != ReasonDamaged {
+		return x.count(ctx, a.hour, x.sight.cut)
+	}
+	if h.Damaged != "" && verifyHour(x.dir, h) == nil && h.Counts != nil {
+		whole := *h
+		whole.Damaged = ""
+		return whole, nil // somebody has put it back
+	}
+	if err := countable(x.m, x.sight, a.hour); err != nil {
+		whole, restoreErr := x.restore(ctx, h)
+		if restoreErr != nil && isDamage(restoreErr) {
+			return hourEntry{}, &CorruptError{damagedPath(x.sight.damaged[a.hour]), err.Error()}
+		}
+		return whole, restoreErr
+	}
+	in, err := inputOf(x.view, a.hour, h.Cut, x.config.Edge)
+	if err != nil {
+		return hourEntry{}, err
+	}
+	if h.ID != "" && x.identify(&in) == h.ID {
+		entry, err := x.count(ctx, a.hour, h.Cut)
+		entry.Checked, entry.Settled = h.Checked, h.Settled
+		return entry, err
+	}
+	return x.count(ctx, a.hour, x.sight.cut)
+}
+
+// report adds a count to the result.
+func (x *round) report(h hourEntry, reason Reason) {
+	r := HourResult{
+		Hour: h.Start, Cut: h.Cut, Reason: reason,
+		Rows: h.Rows, Weight: h.Weight, Duplicates: h.Duplicates, Late: h.LateWeight, Items: h.Items,
+	}
+	if h.Counts != nil {
+		r.Boards, r.Bytes = h.Counts.Boards, h.Counts.Bytes
+	}
+	if h.Late != nil {
+		r.Bytes += h.Late.Bytes
+	}
+	x.result.Counted = append(x.result.Counted, r)
+}
+
+// count counts an hour from the archive, by what was received before a cut.
+func (x *round) count(ctx context.Context, hour, cut crest.Millis) (hourEntry, error) {
+	view := x.view
+	for try := 1; ; try++ {
+		entry, err := x.countFrom(ctx, view, hour, cut)
+		if !errors.Is(err, archive.ErrReplaced) || try == readTries {
+			return entry, err
+		}
+		if view, err = archive.Read(x.config.Archive); err != nil {
+			return hourEntry{}, err
+		}
+	}
+}
+
+func (x *round) countFrom(ctx context.Context, view *archive.View, hour, cut crest.Millis) (hourEntry, error) {
+	in, err := inputOf(view, hour, cut, x.config.Edge)
+	if err != nil {
+		return hourEntry{}, err
+	}
+	over := cut >= hour.Add(eventsEnd)
+	entry := hourEntry{hourCount: hourCount{Start: hour, Cut: cut, Since: x.m.Since}, Checked: cut, Settled: over}
+	if len(in.own) == 0 {
+		return entry, nil
+	}
+	entry.ID, entry.Boards = x.identify(&in), x.sight.boards
+	if done, ok := x.memo[entry.ID]; ok {
+		return done, nil
+	}
+	if err := x.failed[entry.ID]; err != nil {
+		return hourEntry{}, err
+	}
+	if err := x.write(ctx, in, &entry); err != nil {
+		if isArchiveDamage(err) {
+			x.failed[entry.ID] = err
+		}
+		return hourEntry{}, err
+	}
+	x.memo[entry.ID] = entry
+	return entry, nil
+}
+
+// identify hashes all that a count depends on: the same gives the same bytes.
+func (x *round) identify(in *hourInput) string {
+	var id identity
+	id.add("hour", hourFormat, in.hour, in.cut, in.edge, x.sight.boards, x.m.Since)
+	for _, sources := range [][]source{in.own, in.before, in.after} {
+		id.add(len(sources))
+		for _, s := range sources {
+			id.add(s.hour, s.file.Name, s.file.Checksum)
+		}
+	}
+	return id.text()
+}
+
+// write counts an hour into its files.
+func (x *round) write(ctx context.Context, in hourInput, entry *hourEntry) error {
+	below := hourDir(in.hour)
+	if err := makeDirs(x.storage, x.dir, below); err != nil {
+		return err
+	}
+	entry.Counts = &fileEntry{Name: below + "/" + countsPrefix + entry.ID + parquetSuffix}
+	entry.Late = &fileEntry{Name: below + "/" + latePrefix + entry.ID + parquetSuffix}
+	out, err := counts.CreateIn(x.storage, entry.Counts.path(x.dir))
+	if err != nil {
+		return err
+	}
+	defer out.Abort()
+	late, err := counts.CreateLateIn(x.storage, entry.Late.path(x.dir))
+	if err != nil {
+		return err
+	}
+	defer late.Abort()
+	c := newCounter(*x.config, filepath.Join(x.dir, below))
+	s, err := c.hour(ctx, in, out, late)
+	if err != nil {
+		return err
+	}
+	entry.Rows, entry.Weight, entry.Duplicates, entry.LateWeight, entry.Items = s.rows, s.weight, s.duplicates, s.late, s.items
+	return x.finish(entry, out, late)
+}
+
+// finish ends an hour's files. Those without rows are not kept.
+func (x *round) finish(entry *hourEntry, out *counts.Writer, late *counts.LateWriter) error {
+	about, err := json.Marshal(aboutHour{entry.hourCount, shapesOf(x.config)})
+	if err != nil {
+		return err
+	}
+	if entry.LateWeight == 0 {
+		entry.Late = nil
+	} else {
+		if err := late.Set(hourKey, string(about)); err != nil {
+			return err
+		}
+		if entry.Late.Info, err = late.Close(); err != nil {
+			return err
+		}
+	}
+	if entry.Weight == 0 && entry.Duplicates == 0 {
+		entry.Counts = nil
+		return nil
+	}
+	if err := out.Set(hourKey, string(about)); err != nil {
+		return err
+	}
+	entry.Counts.Info, err = out.Close()
+	return err
+}
+
+// isArchiveDamage reports whether events can't be read, as opposed to counts.
+func isArchiveDamage(err error) bool {
+	_, ok := errors.AsType[*archive.CorruptError](err)
+	return ok || errors.Is(err, archive.ErrReplaced)
+}
+
+func (h *hourEntry) paths(dir string) []string {
+	var all []string
+	for _, f := range []*fileEntry{h.Counts, h.Late} {
+		if f != nil {
+			all = append(all, f.path(dir))
+		}
+	}
+	return all
+}

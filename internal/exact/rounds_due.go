@@ -1,0 +1,245 @@
+package exact
+
+import (
+	"cmp"
+	"errors"
+	"fmt"
+	"maps"
+	"slices"
+	"time"
+
+	"crest"
+	"crest/internal/archive"
+)
+
+// maxAgain is how many hours one round counts again; the others wait for the next one, so that what has been done is not lost for long.
+const maxAgain = 8
+
+// eventsEnd is how long after its start an hour can get events: a log's clock and that of the check of an event's age
+// may differ, by less than what an hour needs to close.
+const eventsEnd = hourLength + crest.MaxAge + archive.CloseAfter
+
+// sight is what a round goes by.
+type sight struct {
+	view    *archive.View
+	cut     crest.Millis           // slot floor of the archive's watermark
+	boards  string                 // the boards that hours are counted for
+	forced  map[crest.Millis]bool  // asked for
+	damaged map[crest.Millis]error // hours whose counts can't be used
+}
+
+// plan is what a round has to do.
+type plan struct {
+	first crest.Millis // that the run of hours begins with: an event came for an earlier hour
+	again []recount    // ascending
+	next  crest.Millis // the closed hour to be counted for the first time; 0 when there is none
+	judge []judgement  // of hours that aren't counted again
+
+	// For who asks what comes next.
+	open   crest.Millis // the hour to be counted after all that; 0 when the archive has none
+	closes crest.Millis
+
+	refused  []crest.Millis // forced hours that can't be counted
+	problems []Problem
+}
+
+type recount struct {
+	hour   crest.Millis
+	reason Reason
+}
+
+// judgement is what is known of an hour that stays as it was counted.
+type judgement struct {
+	hour    crest.Millis
+	checked crest.Millis
+	settled bool
+}
+
+// empty reports whether nothing is due. Hours with late events wait for the next closed hour.
+func (p *plan) empty() bool { return p.next == 0 && len(p.again) == 0 }
+
+// planOf decides what is due.
+func planOf(m *manifest, s sight) (plan, error) {
+	p := plan{}
+	if err := p.findNext(m, s); err != nil {
+		return plan{}, err
+	}
+	p.findDemanded(m, s)
+	if p.empty() {
+		return p, nil
+	}
+	if err := p.findEarlier(m, s); err != nil {
+		return plan{}, err
+	}
+	p.findLate(m, s)
+	slices.SortFunc(p.again, func(a, b recount) int { return cmp.Compare(a.hour, b.hour) })
+	return p, nil
+}
+
+// findNext finds the hour that is to be counted for the first time.
+func (p *plan) findNext(m *manifest, s sight) error {
+	if len(m.Hours) > 0 {
+		p.open = m.end()
+	} else {
+		first, err := firstHour(s.view, s.view.Hours())
+		if err != nil {
+			return err
+		}
+		p.open = first
+	}
+	if p.open == 0 {
+		return nil
+	}
+	p.closes = p.open.Add(hourLength + archive.CloseAfter)
+	if !s.view.Closed(p.open) {
+		return nil
+	}
+	if err := countable(m, s, p.open); err != nil {
+		p.problems = append(p.problems, Problem{Hour: p.open, Err: err})
+		return nil
+	}
+	p.next = p.open
+	p.open = p.open.Add(hourLength)
+	p.closes = p.closes.Add(hourLength)
+	return nil
+}
+
+// firstHour returns the first of the hours that has events, 0 when none has.
+func firstHour(view *archive.View, hours []crest.Millis) (crest.Millis, error) {
+	for _, h := range hours {
+		hour, err := view.Hour(h)
+		if err != nil {
+			if isDamage(err) {
+				return h, nil // it has had some
+			}
+			return 0, err
+		}
+		if len(hour.Files) > 0 {
+			return h, nil
+		}
+	}
+	return 0, nil
+}
+
+// countable reports why an hour can't be counted from the archive as it should be.
+func countable(m *manifest, s sight, hour crest.Millis) error {
+	kept := s.view.State.KeptFrom
+	if hour < kept {
+		return fmt.Errorf("its events were deleted from the archive, which goes back to %s", hourText(kept))
+	}
+	if len(m.Hours) > 0 && hour > m.first() && hour.Add(-hourLength) < kept {
+		return errors.New("the events of the hour before were deleted from the archive, and some ids may be in both")
+	}
+	return nil
+}
+
+// findDemanded finds hours that can't wait: damaged ones, those of other boards, and those that somebody asked for.
+func (p *plan) findDemanded(m *manifest, s sight) {
+	for _, h := range m.Hours {
+		reason := Reason("")
+		switch {
+		case s.damaged[h.Start] != nil:
+			reason = ReasonDamaged
+		case s.forced[h.Start]:
+			reason = ReasonForced
+		case h.ID != "" && h.Boards != s.boards && countable(m, s, h.Start) == nil:
+			reason = ReasonBoards
+		}
+		if reason == "" || len(p.again) == maxAgain {
+			continue
+		}
+		if err := countable(m, s, h.Start); err != nil && reason == ReasonForced {
+			p.problems = append(p.problems, Problem{Hour: h.Start, Err: err})
+			p.refused = append(p.refused, h.Start)
+			continue
+		}
+		p.again = append(p.again, recount{h.Start, reason})
+	}
+	for _, h := range slices.Sorted(maps.Keys(s.forced)) {
+		if m.hour(h) != nil || s.view.Closed(h) && h >= p.open {
+			continue // it is in the list, or will be counted in its turn
+		}
+		if h == p.next && p.next != 0 {
+			continue
+		}
+		err := errors.New("the archive has no events of it, nor of an hour before")
+		if !s.view.Closed(h) {
+			err = fmt.Errorf("it is open until everything received before %s is in the archive, which has all before %s",
+				timeText(h.Add(hourLength+archive.CloseAfter)), timeText(s.view.State.Watermark))
+		}
+		p.problems = append(p.problems, Problem{Hour: h, Err: err})
+		p.refused = append(p.refused, h)
+	}
+}
+
+// findEarlier finds hours with events before the first one, and makes the run of hours begin there.
+func (p *plan) findEarlier(m *manifest, s sight) error {
+	if len(m.Hours) == 0 {
+		p.first = p.next
+		return nil
+	}
+	p.first = m.first()
+	earlier := slices.DeleteFunc(s.view.Hours(), func(h crest.Millis) bool { return h >= m.first() })
+	first, err := firstHour(s.view, earlier)
+	if err != nil || first == 0 {
+		return err
+	}
+	p.first = first
+	for h := first; h < m.first(); h = h.Add(hourLength) {
+		p.again = append(p.again, recount{h, ReasonEarlier})
+	}
+	return nil
+}
+
+// findLate judges the hours that can still get events, and finds those that are due to be counted again by that.
+func (p *plan) findLate(m *manifest, s sight) {
+	demanded := map[crest.Millis]bool{}
+	for _, a := range p.again {
+		demanded[a.hour] = true
+	}
+	for _, h := range m.Hours {
+		if h.Settled || demanded[h.Start] || h.Damaged != "" {
+			continue
+		}
+		if h.Start < s.view.State.KeptFrom {
+			if h.Checked < h.Start.Add(eventsEnd) {
+				p.problems = append(p.problems, Problem{Hour: h.Start, Err: fmt.Errorf(
+					"events received from %s on are not in its count: they were deleted from the archive first", timeText(h.Checked))})
+			}
+			p.judge = append(p.judge, judgement{h.Start, h.Checked, true})
+			continue
+		}
+		changed, err := gotEvents(s.view, h, s.cut)
+		if err != nil {
+			p.problems = append(p.problems, Problem{Hour: h.Start, Err: fmt.Errorf("look for late events: %w", err)})
+			continue
+		}
+		over := s.cut >= h.Start.Add(eventsEnd)
+		switch {
+		case !changed:
+			p.judge = append(p.judge, judgement{h.Start, s.cut, over})
+		case (over || doubled(h, s.cut)) && len(p.again) < maxAgain && countable(m, s, h.Start) == nil:
+			p.again = append(p.again, recount{h.Start, ReasonLate})
+		}
+	}
+}
+
+// gotEvents reports whether an hour may have got events after its cut and before a later one.
+func gotEvents(view *archive.View, h hourEntry, cut crest.Millis) (bool, error) {
+	hour, err := view.Hour(h.Start)
+	if err != nil {
+		return false, err
+	}
+	return slices.ContainsFunc(hour.Files, func(f archive.File) bool {
+		return f.Received.First < cut && f.Received.Last >= h.Cut
+	}), nil
+}
+
+// doubled reports whether an hour is twice as old as when it was counted: then it is worth counting again, and each hour
+// is counted about ten times as long as events can come for it.
+func doubled(h hourEntry, cut crest.Millis) bool {
+	end := h.Start.Add(hourLength)
+	return cut-end >= 2*(h.Cut-end)
+}
+
+func timeText(t crest.Millis) string { return t.Time().Format(time.RFC3339) }

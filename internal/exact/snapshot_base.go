@@ -1,0 +1,174 @@
+package exact
+
+import (
+	"cmp"
+	"slices"
+	"strings"
+	"sync"
+
+	"crest"
+	"crest/internal/counts"
+	"crest/internal/list"
+)
+
+type baseKey struct {
+	board string
+	from  crest.Millis
+}
+
+// baseEntry is a base that is made once.
+type baseEntry struct {
+	mu   sync.Mutex
+	base *list.Base
+}
+
+// maxBases bounds how many bases are remembered: names of boards come from readers, too.
+const maxBases = 4096
+
+// Base implements list.Exact. The base of one board and moment is the same pointer each time. Of a board that was declared
+// later than the first hour, and whose older hours could not be counted again, From is the first hour that has it.
+func (s *Snapshot) Base(board string, from crest.Millis) (*list.Base, error) {
+	key := baseKey{board, from}
+	s.mu.Lock()
+	e := s.bases[key]
+	if e == nil {
+		if len(s.bases) >= maxBases {
+			clear(s.bases)
+		}
+		e = new(baseEntry)
+		s.bases[baseKey{strings.Clone(board), from}] = e
+	}
+	s.mu.Unlock()
+	e.mu.Lock()
+	defer e.mu.Unlock()
+	if e.base == nil {
+		base, err := s.makeBase(board, from)
+		if err != nil {
+			return nil, err
+		}
+		e.base = base
+	}
+	return e.base, nil
+}
+
+func (s *Snapshot) makeBase(board string, from crest.Millis) (*list.Base, error) {
+	base := &list.Base{From: from, Until: s.until}
+	if s.until == 0 || from >= s.until {
+		return base, nil
+	}
+	if since := s.boardSince(board); since > max(from, s.m.first()) {
+		base.From = since
+	}
+	terms, err := s.termsOf(from)
+	if err != nil {
+		return nil, err
+	}
+	for _, t := range terms {
+		if b, ok := t.table.Board(board); ok {
+			base.Total = t.apply(base.Total, b.Count)
+			base.Duplicates = t.apply(base.Duplicates, b.Duplicates)
+		}
+	}
+	total, err := s.covering(from)
+	if err != nil || total.candidates == nil {
+		return base, err
+	}
+	found, rest, err := total.candidates.Board(board)
+	if err != nil {
+		return nil, err
+	}
+	base.Rest = rest
+	base.Candidates, err = s.candidates(board, total, found, from, terms)
+	return base, err
+}
+
+// candidates returns, by rank, what candidates of totals have over [from, until).
+func (s *Snapshot) candidates(board string, total *openTotal, found []counts.Candidate, from crest.Millis, terms []term) ([]list.Candidate, error) {
+	all := make([]list.Candidate, len(found))
+	for i, c := range found {
+		all[i] = list.Candidate{ID: c.ID, Count: c.Count}
+	}
+	switch {
+	case total.Hours > 0:
+		begin := total.begin()
+		low, high := max(hoursBetween(begin, from), 0), total.Hours-hoursBetween(s.until, total.Until)
+		for i, c := range found {
+			all[i].Count = 0
+			for _, n := range c.Hours[low:high] {
+				all[i].Count += n
+			}
+		}
+	case s.until < total.Until:
+		ids := make([]string, len(all))
+		for i, c := range all {
+			ids[i] = c.ID
+		}
+		sums, err := lookUp(terms, board, ids)
+		if err != nil {
+			return nil, err
+		}
+		for i, n := range sums {
+			all[i].Count = n
+		}
+	}
+	all = slices.DeleteFunc(all, func(c list.Candidate) bool { return c.Count == 0 })
+	slices.SortFunc(all, func(a, b list.Candidate) int { return cmp.Or(cmp.Compare(b.Count, a.Count), cmp.Compare(a.ID, b.ID)) })
+	return all, nil
+}
+
+// boardSince returns the start of the first hour from which on all have been counted for the kind of board that this is.
+func (s *Snapshot) boardSince(board string) crest.Millis {
+	var shape strings.Builder
+	for i, part := range strings.Split(board, "/") {
+		if i > 0 {
+			shape.WriteByte('/')
+			part, _, _ = strings.Cut(part, "=")
+		}
+		shape.WriteString(part)
+	}
+	hours := s.m.between(0, s.until)
+	for i, h := range slices.Backward(hours) {
+		if h.ID != "" && !slices.Contains(s.m.Boards[h.Boards], shape.String()) {
+			return hours[i].Start.Add(hourLength)
+		}
+	}
+	return s.m.first()
+}
+
+// Counts implements list.Exact.
+func (s *Snapshot) Counts(board string, from crest.Millis, ids []string) ([]uint64, error) {
+	if s.until == 0 || from >= s.until {
+		return make([]uint64, len(ids)), nil
+	}
+	if from <= s.boardSince(board) {
+		from = 0 // there is nothing before
+	}
+	terms, err := s.termsOf(from)
+	if err != nil && from == 0 {
+		terms, err = s.termsOf(s.m.first())
+	}
+	if err != nil {
+		return nil, err
+	}
+	return lookUp(terms, board, ids)
+}
+
+// HourCounts reads what an hour in [First, Until) counts of items of a board, in their order; zero rows for those without.
+func (s *Snapshot) HourCounts(hour crest.Millis, board string, items []string) ([]counts.Row, error) {
+	h := s.m.hour(hour)
+	if h == nil || hour >= s.until {
+		return nil, crest.Errorf(crest.CodeOutOfRange, "hour", "%s has not been counted", hourText(hour))
+	}
+	if h.Counts == nil {
+		return make([]counts.Row, len(items)), nil
+	}
+	if open := s.hours[hour]; open != nil {
+		return open.counts.Lookup(board, items)
+	}
+	t, err := counts.Open(h.Counts.path(s.config.Dir), h.Counts.Info)
+	if err != nil {
+		return nil, err
+	}
+	defer t.Close()
+	return t.Lookup(board, items)
+}

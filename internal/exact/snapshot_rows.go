@@ -1,0 +1,48 @@
+package exact
+
+import (
+	"errors"
+
+	"crest"
+	"crest/internal/counts"
+)
+
+// HourRows returns all that an hour in [First, Until) counts, by board and then by item. The cursor is the caller's to close.
+func (s *Snapshot) HourRows(hour crest.Millis) (counts.Cursor, error) {
+	h := s.m.hour(hour)
+	if h == nil || hour >= s.until {
+		return nil, crest.Errorf(crest.CodeOutOfRange, "hour", "%s has not been counted", hourText(hour))
+	}
+	if h.Counts == nil {
+		return noRows{}, nil
+	}
+	t, err := counts.Open(h.Counts.path(s.config.Dir), h.Counts.Info)
+	if err != nil {
+		return nil, err
+	}
+	return &tableCursor{t.All(), t}, nil
+}
+
+// tableCursor closes its table with itself.
+type tableCursor struct {
+	counts.Cursor
+	table *counts.Table
+}
+
+// Close closes both.
+func (c *tableCursor) Close() error { return errors.Join(c.Cursor.Close(), c.table.Close()) }
+
+// noRows is the cursor of an hour without events.
+type noRows struct{}
+
+// Next returns false.
+func (noRows) Next() bool { return false }
+
+// Row returns nothing.
+func (noRows) Row() counts.Row { return counts.Row{} }
+
+// Err returns nil.
+func (noRows) Err() error { return nil }
+
+// Close does nothing.
+func (noRows) Close() error { return nil }

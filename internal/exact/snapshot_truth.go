@@ -1,0 +1,136 @@
+package exact
+
+import (
+	"context"
+	"errors"
+	"io"
+
+	"crest"
+	"crest/internal/archive"
+	"crest/internal/counts"
+)
+
+// Truth counts the events of the hours [from, asOf), from 0 those of all time, that were received before asOf: what a list
+// as of then should have said. AsOf is the end of a counted hour. Each is called by board, then item.
+//
+// What came for an hour after it had been counted, and waits for it to be counted again, may be new or sent again: its
+// weight is among an item's duplicates, not in its count. So the truth lies between the count and the sum of both, and it is the
+// count itself in the newest hour. The other duplicates are all that are known by now.
+func (s *Snapshot) Truth(ctx context.Context, from, asOf crest.Millis, each func(counts.Row) error) (err error) {
+	if s.until == 0 || asOf <= s.m.first() || asOf > s.until || asOf != asOf.Floor(hourLength) || from != from.Floor(hourLength) || from >= asOf {
+		return crest.Errorf(crest.CodeOutOfRange, "window", "%s to %s are no counted hours", fromText(from), hourText(asOf))
+	}
+	r := reading{s: s}
+	defer func() { err = errors.Join(err, r.close()) }()
+	if err := r.addHours(from, asOf); err != nil {
+		return err
+	}
+	for _, h := range s.m.between(max(from, asOf.Add(-eventsEnd)), asOf) {
+		if h.Late == nil || h.Cut <= asOf {
+			continue
+		}
+		if err := r.takeLate(h, asOf); err != nil {
+			return err
+		}
+	}
+	p, err := s.pendingIn(ctx, from, asOf, asOf)
+	if err != nil {
+		return err
+	}
+	if p != nil {
+		r.opened = append(r.opened, p)
+		r.inputs = append(r.inputs, counts.Input{Cursor: p.table.All()})
+	}
+	rows := 0
+	inputs := r.inputs
+	r.inputs = nil // Merge closes their cursors
+	return counts.Merge(nil, inputs, func(row counts.Row, _ []uint64) error {
+		if rows++; rows%ctxRows == 0 && ctx.Err() != nil {
+			return context.Cause(ctx)
+		}
+		return each(row)
+	})
+}
+
+// reading is what a merge reads, and what has to be closed after it.
+type reading struct {
+	s      *Snapshot
+	inputs []counts.Input
+	opened []io.Closer
+}
+
+// addHours adds the counts of [from, until). For all time that is the totals less the hours after, unless those are more.
+func (r *reading) addHours(from, until crest.Millis) error {
+	hours, subtract := r.s.m.between(from, until), false
+	after := r.s.m.between(until, r.s.m.Until)
+	if total, err := r.s.covering(0); err == nil && from <= r.s.m.first() && len(after) < len(hours) && total.Until == r.s.m.Until {
+		hours, subtract = after, true
+		for _, t := range total.terms() {
+			r.inputs = append(r.inputs, counts.Input{Cursor: t.table.All()})
+		}
+	}
+	for _, h := range hours {
+		if h.Counts == nil {
+			continue
+		}
+		if open := r.s.hours[h.Start]; open != nil {
+			r.inputs = append(r.inputs, counts.Input{Cursor: open.counts.All(), Subtract: subtract})
+			continue
+		}
+		t, err := counts.Open(h.Counts.path(r.s.config.Dir), h.Counts.Info)
+		if err != nil {
+			return err
+		}
+		r.opened = append(r.opened, t)
+		r.inputs = append(r.inputs, counts.Input{Cursor: t.All(), Subtract: subtract})
+	}
+	return nil
+}
+
+// takeLate takes away what an hour received from a moment on.
+func (r *reading) takeLate(h hourEntry, since crest.Millis) error {
+	t, err := counts.OpenLate(h.Late.path(r.s.config.Dir), h.Late.Info)
+	if err != nil {
+		return err
+	}
+	r.opened = append(r.opened, t)
+	r.inputs = append(r.inputs, counts.Input{Cursor: t.Since(since), Subtract: true})
+	return nil
+}
+
+func (r *reading) close() error {
+	var errs []error
+	for _, in := range r.inputs {
+		errs = append(errs, in.Cursor.Close())
+	}
+	for _, c := range r.opened {
+		errs = append(errs, c.Close())
+	}
+	return errors.Join(errs...)
+}
+
+// Rank counts the events of [from, asOf), of any length, that were received before asOf, straight from the archive. Each is called by
+// board, then item.
+func (s *Snapshot) Rank(ctx context.Context, from, asOf crest.Millis, each func(counts.Row) error) error {
+	for try := 1; ; try++ {
+		view, err := archive.Read(s.config.Archive)
+		if err != nil {
+			return err
+		}
+		switch {
+		case view.State.Watermark < asOf:
+			return crest.Errorf(crest.CodeNotReady, "window", "ends at %s; the archive has all received before %s",
+				timeText(asOf), timeText(view.State.Watermark))
+		case view.State.KeptFrom > 0 && from.Floor(hourLength).Add(-hourLength) < view.State.KeptFrom:
+			return crest.Errorf(crest.CodeOutOfRange, "window", "begins at %s; the archive goes back to %s", timeText(from), hourText(view.State.KeptFrom))
+		}
+		// Every file has been opened before the first row is handed on, so that it can begin again.
+		_, err = Rank(ctx, view, RankConfig{
+			Types: s.config.Types, Dimensions: s.config.Dimensions, From: from, To: asOf, By: asOf,
+			Edge: s.config.Edge, Memory: s.config.Memory, Workers: s.config.Workers,
+		}, each)
+		if !errors.Is(err, archive.ErrReplaced) || try == readTries {
+			return err
+		}
+	}
+}

@@ -1,0 +1,263 @@
+package exact
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"path/filepath"
+	"slices"
+
+	"crest"
+	"crest/internal/counts"
+)
+
+// totalFormat changes when other totals, or the same in other bytes, come of the same hours.
+const totalFormat = 1
+
+// totalKey is under what totals say what they are.
+const totalKey = "total"
+
+// makeTotals sums the hours of each window, and selects candidates, unless that has been done for the very same hours.
+func (x *round) makeTotals(ctx context.Context) error {
+	x.m.Totals = nil
+	for _, w := range x.config.Windows {
+		t, hours := totalOf(x.m, w, x.config.Candidates)
+		old := x.old.total(w.Name)
+		switch {
+		case old != nil && old.ID == t.ID && !x.stale[w.Name]:
+			t = *old
+		case len(hours) == 0:
+		default:
+			if err := x.makeTotal(ctx, w, &t, hours); err != nil {
+				return fmt.Errorf("totals of window %s: %w", w.Name, err)
+			}
+			if x.stale[w.Name] {
+				x.result.Repaired = append(x.result.Repaired, t.Counts.path(x.dir), t.Candidates.path(x.dir))
+			}
+		}
+		x.m.Totals = append(x.m.Totals, t)
+	}
+	return nil
+}
+
+// totalOf returns what the totals of a window are to be, without files, and the hours with events that make them up.
+func totalOf(m *manifest, w crest.Window, candidates int) (totalEntry, []hourEntry) {
+	t := totalEntry{Window: w.Name, Hours: int(w.Length / hourLength), Until: m.Until}
+	if m.Until == 0 {
+		return t, nil
+	}
+	t.From = m.first()
+	if !w.AllTime() {
+		t.From = max(t.From, m.Until.Add(-w.Length))
+	}
+	hours := slices.DeleteFunc(slices.Clone(m.between(t.From, t.Until)), func(h hourEntry) bool { return h.Counts == nil })
+	t.ID = totalID(&t, hours, candidates)
+	return t, hours
+}
+
+// totalID hashes all that totals depend on.
+func totalID(t *totalEntry, hours []hourEntry, candidates int) string {
+	var id identity
+	id.add("total", totalFormat, t.Window, t.Hours, t.From, t.Until, candidates)
+	for _, h := range hours {
+		id.add(h.Start, h.ID)
+	}
+	return id.text()
+}
+
+func (x *round) makeTotal(ctx context.Context, w crest.Window, t *totalEntry, hours []hourEntry) error {
+	if err := makeDirs(x.storage, x.dir, totalsDir); err != nil {
+		return err
+	}
+	base := totalsDir + "/" + w.Name + "-" + t.ID
+	t.Counts, t.Candidates = &fileEntry{Name: base + parquetSuffix}, &fileEntry{Name: base + "-candidates" + parquetSuffix}
+	if !w.AllTime() {
+		return x.writeTotal(ctx, t, inputsOf(hours), func(row counts.Row, byInput []uint64, s *selection) error {
+			return s.add(row, s.hoursOf(t, hours, byInput))
+		})
+	}
+	all := func(row counts.Row, _ []uint64, s *selection) error { return s.add(row, nil) }
+	if inputs, ok := x.changes(t, hours); ok {
+		err := x.writeTotal(ctx, t, inputs, all)
+		if err == nil || ctx.Err() != nil {
+			return err
+		}
+		if !isDamage(err) {
+			x.result.Problems = append(x.result.Problems, Problem{Err: fmt.Errorf("totals of all time are summed again from all hours: %w", err)})
+		}
+	}
+	inputs, remove, err := x.reduce(ctx, inputsOf(hours))
+	if err != nil {
+		return err
+	}
+	return errors.Join(x.writeTotal(ctx, t, inputs, all), remove())
+}
+
+// input is a counts file to be added or taken away.
+type input struct {
+	file     fileEntry
+	subtract bool
+}
+
+func inputsOf(hours []hourEntry) []input {
+	var inputs []input
+	for _, h := range hours {
+		inputs = append(inputs, input{file: *h.Counts})
+	}
+	return inputs
+}
+
+// changes returns what makes new totals of all time out of the old ones: the hours that have come, and the old versions of
+// hours that have been counted again. It returns false when there are no old ones, or that would be no less work.
+func (x *round) changes(t *totalEntry, hours []hourEntry) ([]input, bool) {
+	old := x.old.total(t.Window)
+	if old == nil || old.Counts == nil || x.stale[t.Window] || old.Hours != 0 {
+		return nil, false
+	}
+	had := map[string]bool{}
+	for _, h := range x.old.between(old.From, old.Until) {
+		if h.Counts != nil {
+			had[h.ID] = true
+		}
+	}
+	inputs := []input{{file: *old.Counts}}
+	has := map[string]bool{}
+	for _, h := range hours {
+		has[h.ID] = true
+		if !had[h.ID] {
+			inputs = append(inputs, input{file: *h.Counts})
+		}
+	}
+	for _, h := range x.old.between(old.From, old.Until) {
+		if h.Counts != nil && !has[h.ID] {
+			inputs = append(inputs, input{*h.Counts, true})
+		}
+	}
+	return inputs, len(inputs) <= min(len(hours), x.fanIn())
+}
+
+// writeTotal merges inputs into the files of a total. Take says how a row becomes a candidate.
+func (x *round) writeTotal(ctx context.Context, t *totalEntry, inputs []input,
+	take func(row counts.Row, byInput []uint64, s *selection) error,
+) (err error) {
+	about, err := json.Marshal(totalEntry{Window: t.Window, Hours: t.Hours, From: t.From, Until: t.Until, ID: t.ID})
+	if err != nil {
+		return err
+	}
+	out, err := counts.CreateIn(x.storage, t.Counts.path(x.dir))
+	if err != nil {
+		return err
+	}
+	defer out.Abort()
+	candidates, err := counts.CreateCandidatesIn(x.storage, t.Candidates.path(x.dir))
+	if err != nil {
+		return err
+	}
+	defer candidates.Abort()
+	if err := errors.Join(out.Set(totalKey, string(about)), candidates.Set(totalKey, string(about))); err != nil {
+		return err
+	}
+	s := newSelection(x.config.Candidates, candidates)
+	if err := x.merge(ctx, out, inputs, func(row counts.Row, byInput []uint64) error { return take(row, byInput, s) }); err != nil {
+		return err
+	}
+	if err := s.end(); err != nil {
+		return err
+	}
+	if t.Counts.Info, err = out.Close(); err != nil {
+		return err
+	}
+	t.Candidates.Info, err = candidates.Close()
+	return err
+}
+
+// ctxRows is after how many rows a merge looks whether it is to end.
+const ctxRows = 1 << 14
+
+// merge merges counts files into w, and hands each row to each, unless that is nil.
+func (x *round) merge(ctx context.Context, w *counts.Writer, inputs []input, each func(counts.Row, []uint64) error) (err error) {
+	var tables []*counts.Table
+	defer func() {
+		for _, t := range tables {
+			err = errors.Join(err, t.Close())
+		}
+	}()
+	var cursors []counts.Input
+	all, done := int64(0), int64(0)
+	for _, in := range inputs {
+		t, err := counts.Open(in.file.path(x.dir), in.file.Info)
+		if err != nil {
+			return err
+		}
+		tables = append(tables, t)
+		all = max(all, t.Rows())
+		cursors = append(cursors, counts.Input{Cursor: t.All(), Subtract: in.subtract})
+	}
+	return counts.Merge(w, cursors, func(row counts.Row, byInput []uint64) error {
+		if done++; done%ctxRows == 0 {
+			if ctx.Err() != nil {
+				return context.Cause(ctx)
+			}
+			// The largest input is most of the result.
+			x.progress(Progress{Phase: PhaseTotals, Fraction: min(1, float64(done)/float64(all))})
+		}
+		if each == nil {
+			return nil
+		}
+		return each(row, byInput)
+	})
+}
+
+// fanIn is how many inputs are merged at a time.
+func (x *round) fanIn() int { return int(min(max(x.config.Memory/(1<<20), 8), 64)) }
+
+// reduce sums inputs into intermediate files until they are few enough to be merged at once. Remove removes those.
+func (x *round) reduce(ctx context.Context, inputs []input) (reduced []input, remove func() error, err error) {
+	var made []string
+	remove = func() error {
+		var errs []error
+		for _, path := range made {
+			errs = append(errs, x.storage.Remove(path))
+		}
+		return errors.Join(errs...)
+	}
+	for n := x.fanIn(); len(inputs) > n; {
+		name := fmt.Sprintf("%s/part-%d%s", totalsDir, len(made), parquetSuffix)
+		f := fileEntry{Name: name}
+		w, err := counts.CreateIn(x.storage, filepath.Join(x.dir, filepath.FromSlash(name)))
+		if err != nil {
+			return nil, nil, errors.Join(err, remove())
+		}
+		err = x.merge(ctx, w, inputs[:n], nil)
+		if err == nil {
+			f.Info, err = w.Close()
+		}
+		if err != nil {
+			return nil, nil, errors.Join(err, w.Abort(), remove())
+		}
+		made = append(made, f.path(x.dir))
+		inputs = append(slices.Clone(inputs[n:]), input{file: f})
+	}
+	return inputs, remove, nil
+}
+
+func verifyTotal(dir string, t *totalEntry) error {
+	if t.Counts != nil {
+		table, err := counts.Open(t.Counts.path(dir), t.Counts.Info)
+		if err != nil {
+			return err
+		}
+		if err := table.Close(); err != nil {
+			return err
+		}
+	}
+	if t.Candidates != nil {
+		table, err := counts.OpenCandidates(t.Candidates.path(dir), t.Candidates.Info)
+		if err != nil {
+			return err
+		}
+		return table.Close()
+	}
+	return nil
+}
