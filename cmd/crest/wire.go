@@ -18,6 +18,7 @@ import (
 	"crest/internal/config"
 	"crest/internal/demo"
 	"crest/internal/eventlog/disklog"
+	"crest/internal/grade"
 	"crest/internal/httpapi"
 	"crest/internal/ingest"
 	"crest/internal/list"
@@ -103,9 +104,14 @@ func (n *node) open() error {
 func (n *node) listen() error {
 	write := httpapi.WriteConfigOf(n.config)
 	write.Failed = n.writeFailed
+	var grades httpapi.Grades
+	if n.exact != nil {
+		grades = grade.NewReader(gradesDir(n.config))
+	}
 	handler, err := httpapi.NewPublic(httpapi.Public{
 		Config:     n.config,
 		Lists:      n.lists,
+		Grades:     grades,
 		Write:      func(mux *http.ServeMux) { httpapi.WriteRoutes(mux, n.ingester, write) },
 		Page:       web.FS(),
 		PagePolicy: web.ContentSecurityPolicy,
@@ -128,7 +134,7 @@ func (n *node) listen() error {
 		return fmt.Errorf("describe the configuration: %w", err)
 	}
 	n.admin = httpapi.NewAdminServer(httpapi.NewAdmin(httpapi.Admin{
-		Metrics: n.figures, Config: string(settings), Ready: handler, Panicked: n.observeHTTP().Panicked, Exact: n.operatorsExact(),
+		Metrics: n.figures, Config: string(settings), Ready: handler, Panicked: n.observeHTTP().Panicked, Exact: n.operatorsExact,
 	}))
 	if n.operator, err = c.Listen(context.Background(), "tcp", n.config.Admin); err != nil {
 		return fmt.Errorf("listen for the operator's endpoints (choose another address with --admin): %w", err)
