@@ -20,6 +20,8 @@ type cli struct {
 	Replay  replayCmd  `cmd:"" help:"Post a file's events to a server in time order."`
 	Load    loadCmd    `cmd:"" help:"Generate load on a server and measure it."`
 	Recount recountCmd `cmd:"" help:"Count closed hours exactly, from the archive."`
+	Compare compareCmd `cmd:"" help:"Hold a server's lists against a full recount of the events."`
+	Grades  gradesCmd  `cmd:"" help:"Show how published lists compared with exact counts, hour by hour."`
 	Plan    planCmd    `cmd:"" help:"Work out memory, error bounds and disk for a configuration."`
 }
 

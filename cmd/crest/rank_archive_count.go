@@ -2,6 +2,7 @@ package main
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"slices"
 	"strings"
@@ -61,11 +62,30 @@ func onlyType(view *archive.View) (string, error) {
 
 // exactCounts counts the events that a query names, and calls each with every item, sorted.
 func exactCounts(ctx context.Context, view *archive.View, q archiveQuery, each func(counts.Row) error) error {
-	_, err := exact.Rank(ctx, view, exact.RankConfig{
+	return rankRaw(ctx, view, exact.RankConfig{
 		Board: q.board, Dimensions: view.State.Dimensions, From: q.from, To: q.to, By: q.before, Edge: q.edge, Memory: q.memory,
 		Workers: q.workers, Observer: exact.Observer{Progress: q.progress},
 	}, each)
-	return err
+}
+
+// rankTries is how often raw events are counted when a running server replaces files meanwhile.
+const rankTries = 5
+
+// rankRaw counts raw events. It begins again when files have been replaced, which shows before the first row.
+func rankRaw(ctx context.Context, view *archive.View, c exact.RankConfig, each func(counts.Row) error) error {
+	for try := 1; ; try++ {
+		_, err := exact.Rank(ctx, view, c, each)
+		if !errors.Is(err, archive.ErrReplaced) || try == rankTries {
+			return err
+		}
+		kept := view.State.KeptFrom
+		if view, err = archive.Read(view.Dir()); err != nil {
+			return err
+		}
+		if now := view.State.KeptFrom; now > kept && c.From < now {
+			return fmt.Errorf("events up to %s have been deleted meanwhile, for their age; run this again", clockOf(now))
+		}
+	}
 }
 
 // archivedTypes returns the types of the newest hour that has events.

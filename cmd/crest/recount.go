@@ -76,9 +76,7 @@ func (c *recountCmd) Run(ctx context.Context, s *streams) error {
 	if r.recounter, err = exact.NewRecounter(settings); err != nil {
 		return usageError{namingFlags(err, "memory")}
 	}
-	if r.grader, err = graderOf(cfg, settings); err != nil {
-		return err
-	}
+	r.grader = graderOf(cfg, settings, r.report.graded)
 	if err := r.check(); err != nil {
 		return err
 	}
@@ -93,7 +91,7 @@ func (c *recountCmd) Run(ctx context.Context, s *streams) error {
 	if c.JSON {
 		return errors.Join(r.report.printJSON(s.out), err)
 	}
-	return errors.Join(r.report.print(s.out, view), err)
+	return errors.Join(r.report.printEnd(s.out, view), err)
 }
 
 // recounter is what counts, a round at a time.

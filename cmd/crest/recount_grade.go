@@ -7,12 +7,11 @@ import (
 	"crest/internal/config"
 	"crest/internal/exact"
 	"crest/internal/grade"
-	"crest/internal/recount"
 )
 
-// graderOf returns what grades lists after each count.
-func graderOf(cfg *config.Config, exactCfg exact.Config) (hourGrader, error) {
-	return &grading{grader: grade.NewGrader(graderConfig(cfg, grade.Observer{})), exact: exactCfg}, nil
+// graderOf returns what grades lists after each count, and tells of every grade.
+func graderOf(cfg *config.Config, exactCfg exact.Config, graded func(grade.Grade)) hourGrader {
+	return &grading{grader: grade.NewGrader(graderConfig(cfg, grade.Observer{Graded: graded})), exact: exactCfg}
 }
 
 // grading grades lists against the newest exact counts.
@@ -31,6 +30,6 @@ func (g *grading) Hour(ctx context.Context, hour crest.Millis) (err error) {
 	if err != nil {
 		return err
 	}
-	_, err = g.grader.Hour(ctx, recount.TruthOf(g.truth, g.exact), hour)
+	_, err = g.grader.Hour(ctx, g.truth, hour)
 	return err
 }

@@ -12,6 +12,7 @@ import (
 	"crest/internal/archive"
 	"crest/internal/exact"
 	"crest/internal/explain"
+	"crest/internal/grade"
 )
 
 // recountReport is what a recount did, as JSON has it.
@@ -23,6 +24,8 @@ type recountReport struct {
 	Problems   []recountProblem `json:"problems"`
 	Next       explain.Moment   `json:"next"`   // hour that is counted next
 	Closes     explain.Moment   `json:"closes"` // received time at which it closes
+	Graded     int              `json:"graded"` // lists that were compared with the counts
+	Failed     int              `json:"failed"` // of them, that broke a promise
 	Notes      []string         `json:"notes"`
 
 	Open   string `json:"-"` // end of the closed hours, when more were asked for
@@ -41,7 +44,6 @@ type recountRow struct {
 	Items      int64          `json:"items"`
 	Boards     int            `json:"boards"`
 	Bytes      int64          `json:"bytes"`
-	Same       bool           `json:"same"`
 	Seconds    float64        `json:"seconds"`
 }
 
@@ -54,7 +56,7 @@ type recountProblem struct {
 func rowOf(h exact.HourResult, took time.Duration) recountRow {
 	return recountRow{
 		Hour: explain.Moment(h.Hour), Cut: explain.Moment(h.Cut), Reason: h.Reason, Rows: h.Rows, Weight: h.Weight, Duplicates: h.Duplicates,
-		Late: h.Late, Items: h.Items, Boards: h.Boards, Bytes: h.Bytes, Same: h.Same, Seconds: took.Seconds(),
+		Late: h.Late, Items: h.Items, Boards: h.Boards, Bytes: h.Bytes, Seconds: took.Seconds(),
 	}
 }
 
@@ -67,9 +69,24 @@ func (r *recountReport) add(result exact.Result) {
 			r.Repaired = append(r.Repaired, path)
 		}
 	}
-	r.Problems = nil // a later round may have mended what was wrong in an earlier one
+	r.Problems = slices.DeleteFunc(r.Problems, func(p recountProblem) bool {
+		return slices.ContainsFunc(result.Counted, func(h exact.HourResult) bool { return explain.Moment(h.Hour) == p.Hour })
+	})
 	for _, p := range result.Problems {
-		r.Problems = append(r.Problems, recountProblem{explain.Moment(p.Hour), p.Path, p.Error()})
+		if problem := (recountProblem{explain.Moment(p.Hour), p.Path, p.Error()}); !slices.Contains(r.Problems, problem) {
+			r.Problems = append(r.Problems, problem)
+		}
+	}
+}
+
+// graded takes in how a list compared with the counts.
+func (r *recountReport) graded(g grade.Grade) {
+	if g.Missing {
+		return
+	}
+	r.Graded++
+	if g.Failed() {
+		r.Failed++
 	}
 }
 
@@ -124,21 +141,20 @@ func (r *recountReport) printRow(out io.Writer, h recountRow) {
 		fmt.Fprintf(out, format, "hour", "counted", "duplicates", "late", "items", "seconds", "why")
 		r.header = true
 	}
-	why := string(h.Reason)
-	if h.Same {
-		why += ", the same again"
-	}
 	fmt.Fprintf(out, format, hourName(crest.Millis(h.Hour)), grouped(h.Weight), grouped(h.Duplicates), grouped(h.Late), grouped(uint64(h.Items)),
-		fmt.Sprintf("%.1f", h.Seconds), why)
+		fmt.Sprintf("%.1f", h.Seconds), h.Reason)
 }
 
-// print prints what there is to say when all hours have been printed.
-func (r *recountReport) print(out io.Writer, view *archive.View) error {
+// printEnd prints what there is to say when all hours have been printed.
+func (r *recountReport) printEnd(out io.Writer, view *archive.View) error {
 	for _, path := range r.Repaired {
 		fmt.Fprintf(out, "repaired: %s\n", printable(path))
 	}
 	for _, p := range r.Problems {
 		fmt.Fprintf(out, "could not be done: %s\n", printable(p.Error))
+	}
+	if r.Graded > 0 {
+		fmt.Fprintf(out, "graded %d lists, %d of them failed; crest grades shows how they compared\n", r.Graded, r.Failed)
 	}
 	for _, n := range r.Notes {
 		fmt.Fprintln(out, n)

@@ -81,7 +81,7 @@ func TestRecountCountsUntilNothingIsDue(t *testing.T) {
 	r, out := counting(t, f, span{}, false)
 	var g fakeGrader
 	r.grader = &g
-	if err := errors.Join(r.check(), r.run(t.Context()), r.report.print(out, r.view)); err != nil {
+	if err := errors.Join(r.check(), r.run(t.Context()), r.report.printEnd(out, r.view)); err != nil {
 		t.Fatal(err)
 	}
 	want := `hour                   counted    duplicates          late         items  seconds  why
@@ -119,7 +119,7 @@ func TestRecountOfNamedHours(t *testing.T) {
 	one := span{nine, nine + oclk}
 
 	r, out := counting(t, &fakeRecounter{results: []exact.Result{done}}, one, false)
-	if err := errors.Join(r.check(), r.run(t.Context()), r.report.print(out, r.view)); err != nil || !strings.Contains(out.String(), "nothing to do: hour 2026-11-30T09 had been counted") {
+	if err := errors.Join(r.check(), r.run(t.Context()), r.report.printEnd(out, r.view)); err != nil || !strings.Contains(out.String(), "nothing to do: hour 2026-11-30T09 had been counted") {
 		t.Errorf("counted already: %v %s", err, out)
 	}
 
@@ -134,7 +134,7 @@ func TestRecountOfNamedHours(t *testing.T) {
 
 	f = &fakeRecounter{results: []exact.Result{done}}
 	r, out = counting(t, f, span{nine, nine + 400*oclk}, true)
-	if err := errors.Join(r.check(), r.run(t.Context()), r.report.print(out, r.view)); err != nil || f.forced[0] != (span{nine, nine + 2*oclk}) {
+	if err := errors.Join(r.check(), r.run(t.Context()), r.report.printEnd(out, r.view)); err != nil || f.forced[0] != (span{nine, nine + 2*oclk}) {
 		t.Errorf("into the future: %v, %v", err, f.forced)
 	}
 	if !strings.Contains(out.String(), "hours from 2026-11-30T11:00Z on are still open") {
@@ -162,7 +162,7 @@ func TestRecountSaysWhatItCouldNotDo(t *testing.T) {
 	if err == nil || !strings.Contains(err.Error(), "1 of what is due could not be done") {
 		t.Errorf("%v", err)
 	}
-	if err := r.report.print(out, r.view); err != nil {
+	if err := r.report.printEnd(out, r.view); err != nil {
 		t.Fatal(err)
 	}
 	for _, want := range []string{"repaired: totals-24h.parquet", "could not be done: hour 2026-11-30T10: archive file x.parquet is damaged", "until 2026-11-30T10:00Z"} {
@@ -174,10 +174,7 @@ func TestRecountSaysWhatItCouldNotDo(t *testing.T) {
 
 func TestRecountMistakesSayWhatToDo(t *testing.T) {
 	empty := t.TempDir()
-	shares := filepath.Join(t.TempDir(), "archive", "date=2026-11-30", "hour=09")
-	if err := os.MkdirAll(shares, 0o700); err != nil {
-		t.Fatal(err)
-	}
+	shares := archiveOf(t, someEvents(1, 100), nine+4*oclk)
 	for _, c := range []struct {
 		code int
 		want string
@@ -191,10 +188,12 @@ func TestRecountMistakesSayWhatToDo(t *testing.T) {
 		{exitFailure, "there is no archive in " + filepath.Join(empty, "archive"), []string{"--data", empty}},
 		{exitFailure, "there is no archive", []string{"--data", filepath.Join(empty, "nothing")}},
 		{
-			exitFailure, "the archive's events have no dimensions, and the configuration declares the dimensions category, region; name what the server runs with",
-			[]string{"--data", filepath.Join(shares, "../../.."), "--preset", "shares"},
+			exitFailure, "the archive's events have the dimensions category, region, and the configuration declares no dimensions; name what the server runs with",
+			[]string{"--data", shares},
 		},
-		{exitUsage, "--memory: is 5 bytes", []string{"--data", filepath.Join(shares, "../../.."), "--memory", "5"}},
+		{exitUsage, "--memory: is 5 bytes", []string{"--data", shares, "--preset", "shares", "--memory", "5"}},
+		{exitFailure, "hour 2026-11-30T13 is still open", []string{"--data", shares, "--preset", "shares", "--hour", "2026-11-30T13"}},
+		{exitFailure, "hour 2027-01-01T00 is still open", []string{"--data", shares, "--preset", "shares", "--hour", "2027-01-01T00", "--force"}},
 	} {
 		code, _, errText := call(t, "", append([]string{"recount"}, c.args...)...)
 		if code != c.code || !strings.Contains(errText, c.want) {
