@@ -18,11 +18,25 @@ import (
 type counter struct {
 	config Config
 	dir    string // for what does not fit in the memory
+	region int64  // bytes of it that tables may use
 }
 
 func newCounter(config Config, dir string) *counter {
 	config.setDefaults()
-	return &counter{config: config, dir: dir}
+	return &counter{config: config, dir: dir, region: regionBytes(config.Memory, config.Workers)}
+}
+
+// What a count needs beside its region: Go's own memory and the writers of its results, and the pages and updates that each
+// worker has in its hands.
+const (
+	memoryBase   = 40 << 20
+	memoryWorker = 10 << 20
+	memoryLeast  = 4 << 20 // of the region, when that leaves less
+)
+
+// regionBytes returns how much of a count's memory is for its tables.
+func regionBytes(memory int64, workers int) int64 {
+	return max(memory-memoryBase-int64(workers)*memoryWorker, memoryLeast)
 }
 
 // stats say what a count found.
@@ -45,7 +59,7 @@ func (s *stats) add(o stats) {
 // hour counts an hour: each (board, item) into out, what of it came late into late. The writers are not closed. The same input
 // gives the same rows, whatever the memory and the number of workers.
 func (c *counter) hour(ctx context.Context, in hourInput, out *counts.Writer, late *counts.LateWriter) (stats, error) {
-	n, err := newCounting(&c.config, c.dir, plansOf(c.config.Types), 1)
+	n, err := c.begin(plansOf(c.config.Types), 1)
 	if err != nil {
 		return stats{}, err
 	}
@@ -80,8 +94,6 @@ func plansOf(types []TypeBoards) [][]boardPlan {
 
 // counting is a count at work: of one hour, or of several one after another into the same sums.
 type counting struct {
-	dir        string
-	hours      int // that are to be added
 	workers    int
 	dimensions []string // "" for those that no board needs
 	plans      [][]boardPlan
@@ -99,51 +111,42 @@ type counting struct {
 	spilled int          // how often it was
 }
 
-// What a count needs beside its region: Go's own memory and the writers of its results, and the pages and updates that each
-// worker has in its hands.
-const (
-	memoryBase   = 40 << 20
-	memoryWorker = 10 << 20
-	memoryLeast  = 4 << 20 // of the region, when that leaves less
-)
-
-func newCounting(config *Config, dir string, plans [][]boardPlan, hours int) (*counting, error) {
-	c := &counting{
-		dir: dir, hours: hours, workers: config.Workers, plans: plans, boards: newBoards(), progress: config.Observer.Progress,
-		spill: spill{dir: dir},
+// begin prepares a count of a number of hours.
+func (c *counter) begin(plans [][]boardPlan, hours int) (*counting, error) {
+	n := &counting{
+		workers: c.config.Workers, plans: plans, boards: newBoards(), progress: c.config.Observer.Progress, spill: spill{dir: c.dir},
 	}
-	if c.progress == nil {
-		c.progress = func(Progress) {}
+	if n.progress == nil {
+		n.progress = func(Progress) {}
 	}
 	var secret [24]byte
 	_, _ = rand.Read(secret[:]) // never fails
-	c.secret = [2]uint64{binary.LittleEndian.Uint64(secret[:]), binary.LittleEndian.Uint64(secret[8:])}
-	c.dimensions = make([]string, len(config.Dimensions))
+	n.secret = [2]uint64{binary.LittleEndian.Uint64(secret[:]), binary.LittleEndian.Uint64(secret[8:])}
+	n.dimensions = make([]string, len(c.config.Dimensions))
 	for k := range plans {
 		for i := range plans[k] {
 			p := &plans[k][i]
 			for _, d := range p.dimensions {
-				c.dimensions[d] = config.Dimensions[d]
+				n.dimensions[d] = c.config.Dimensions[d]
 			}
 			if len(p.dimensions) == 0 {
-				n, err := c.boards.number(crest.Board{Type: p.typ})
+				number, err := n.boards.number(crest.Board{Type: p.typ})
 				if err != nil {
 					return nil, err
 				}
-				p.board = n
+				p.board = number
 			}
 		}
 	}
-	size := max(config.Memory-memoryBase-int64(config.Workers)*memoryWorker, memoryLeast)
-	r, err := newRegion(size)
+	r, err := newRegion(c.region)
 	if err != nil {
-		return nil, fmt.Errorf("get %d bytes of memory: %w", size, err)
+		return nil, fmt.Errorf("get %d bytes of memory: %w", c.region, err)
 	}
-	c.region = r
+	n.region = r
 	if hours > 1 {
-		c.table = newTable(r.takeChunks(len(r.data)/2), binary.LittleEndian.Uint64(secret[16:]))
+		n.table = newTable(r.takeChunks(len(r.data)/2), binary.LittleEndian.Uint64(secret[16:]))
 	}
-	return c, nil
+	return n, nil
 }
 
 func (c *counting) close() error { return errors.Join(c.spill.close(), c.region.close()) }

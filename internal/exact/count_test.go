@@ -274,13 +274,14 @@ func seedOf(t *testing.T) uint64 {
 
 func TestHourAgainstNaiveCount(t *testing.T) {
 	seed := seedOf(t)
-	for n := range uint64(12) {
+	for n := range uint64(4) {
 		random := rand.New(rand.NewPCG(seed, n))
 		config := testConfig()
 		all := traffic(random, 300+random.IntN(1500))
 		view := archived(t, testDimensions, all)
 		for _, hour := range []crest.Millis{testHour.Add(-time.Hour), testHour, testHour.Add(time.Hour)} {
 			cut := hour.Add(time.Hour + archive.Slot*time.Duration(random.IntN(20)-3))
+			config.Workers = 1 + random.IntN(4)
 			in, err := inputOf(view, hour, cut, config.Edge)
 			if err != nil {
 				t.Fatal(err)

@@ -53,7 +53,7 @@ const idBatch = 64
 var errFull = errors.New("table is full") //nolint:gochecknoglobals // a constant
 
 const (
-	candidatesPer = 12   // rows for each place in the table of candidates, at most
+	candidatesPer = 8    // rows for each place in the table of candidates, at most
 	minCandidates = 1024 // places
 	maxParts      = 1 << 40
 )
@@ -103,14 +103,13 @@ func (d *dedup) tooSmall() error {
 	return crest.Errorf(crest.CodeOutOfRange, "memory", "is too little to count an hour of %d rows", d.files.rows)
 }
 
-// plan divides the memory between the two tables.
+// plan divides the memory between the two tables. More than one pass costs less than many divided ranges.
 func (d *dedup) plan() error {
 	all := d.files.all()
-	free := int64(d.region.free())
-	places := min(max(all/candidatesPer, minCandidates), free/3/candidateBytes)
-	d.candidates.places = takeSlice[candidate](d.region, int(places))
-	slots := min(fingerprintSlots(all), int64(d.region.free())/fingerprintBytes)
+	slots := min(fingerprintSlots(all), int64(d.region.free())*2/3/fingerprintBytes)
 	d.seen.words = takeSlice[uint32](d.region, int(slots+1)/2)
+	places := min(max(all/candidatesPer, minCandidates), int64(d.region.free())/candidateBytes)
+	d.candidates.places = takeSlice[candidate](d.region, int(places))
 	if len(d.candidates.places) == 0 || len(d.seen.words) == 0 {
 		return d.tooSmall()
 	}

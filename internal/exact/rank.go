@@ -3,6 +3,7 @@ package exact
 import (
 	"context"
 	"errors"
+	"math"
 	"runtime"
 	"time"
 
@@ -44,7 +45,7 @@ func Rank(ctx context.Context, view *archive.View, config RankConfig, each func(
 		return RankStats{}, err
 	}
 	if config.By == 0 {
-		config.By = max(view.State.Watermark, config.To)
+		config.By = math.MaxInt64
 	}
 	plans := plansOf(config.Types)
 	if config.Board.Type != "" {
@@ -67,9 +68,10 @@ func Rank(ctx context.Context, view *archive.View, config RankConfig, each func(
 			inputs = append(inputs, in)
 		}
 	}
-	c, err := newCounting(&Config{
+	counter := newCounter(Config{
 		Dimensions: config.Dimensions, Memory: config.Memory, Workers: config.Workers, Observer: config.Observer,
-	}, config.Dir, plans, len(inputs))
+	}, config.Dir)
+	c, err := counter.begin(plans, len(inputs))
 	if err != nil {
 		return RankStats{}, err
 	}
