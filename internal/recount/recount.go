@@ -174,7 +174,7 @@ func (r *Runner) grade(ctx context.Context, s *exact.Snapshot) error {
 		return err
 	}
 	for _, hour := range due {
-		if _, err := r.options.Grader.Hour(ctx, TruthOf(s, r.options.Exact), hour); err != nil {
+		if _, err := r.options.Grader.Hour(ctx, s, hour); err != nil {
 			return err
 		}
 	}
