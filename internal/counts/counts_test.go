@@ -9,6 +9,7 @@ import (
 	"path/filepath"
 	"slices"
 	"strings"
+	"sync"
 	"testing"
 )
 
@@ -123,7 +124,7 @@ func TestRowsComeBack(t *testing.T) {
 			t.Fatalf("%d rows: other rows came back", n)
 		}
 	}
-	rows := randomRows(r, 3000, 3000)
+	rows := randomRows(r, 2000, 1500)
 	table := openRows(t, rows)
 	if got := readAll(t, table.All()); !slices.Equal(got, rows) {
 		t.Fatalf("%d rows came back of %d, or others", len(got), len(rows))
@@ -156,7 +157,7 @@ func TestRowsComeBack(t *testing.T) {
 
 func TestLookup(t *testing.T) {
 	r := newRand(t)
-	for _, shape := range []struct{ boards, largest int }{{1, 9000}, {2, 9000}, {40, 5000}, {4000, 2}, {1500, 2500}} {
+	for _, shape := range []struct{ boards, largest int }{{1, 9000}, {2, 9000}, {40, 5000}, {3000, 2}, {300, 3000}} {
 		rows := randomRows(r, shape.boards, shape.largest)
 		table := openRows(t, rows)
 		byBoard := map[string]map[string]Row{}
@@ -195,9 +196,39 @@ func TestLookup(t *testing.T) {
 	}
 }
 
+// TestConcurrentReads reads a table in many ways at once, so that the race detector sees them.
+func TestConcurrentReads(t *testing.T) {
+	r := newRand(t)
+	rows := randomRows(r, 20, 5000)
+	table := openRows(t, rows)
+	var readers sync.WaitGroup
+	for i := range 8 {
+		readers.Go(func() {
+			if i%2 == 0 {
+				c := table.All()
+				n := 0
+				for c.Next() && n < len(rows) && c.Row() == rows[n] {
+					n++
+				}
+				if err := errors.Join(c.Err(), c.Close()); err != nil || n != len(rows) {
+					t.Errorf("%d rows of %d, %v", n, len(rows), err)
+				}
+				return
+			}
+			for j := i; j < len(rows); j += 97 {
+				got, err := table.Lookup(rows[j].Board, []string{rows[j].Item, "none"})
+				if err != nil || got[0] != rows[j] || got[1] != (Row{}) {
+					t.Errorf("got %+v, %v, want %+v", got, err, rows[j])
+				}
+			}
+		})
+	}
+	readers.Wait()
+}
+
 func TestMerge(t *testing.T) {
 	r := newRand(t)
-	for round := range 30 {
+	for round := range 15 {
 		sums := map[[2]string]Row{}
 		var inputs []Input
 		for range r.IntN(9) {

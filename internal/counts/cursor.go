@@ -65,13 +65,12 @@ func (c *sheetCursor) item() string {
 }
 
 // close ends the reading.
-func (c *sheetCursor) close() error {
+func (c *sheetCursor) close() {
 	c.end = c.row
 	if c.page != nil {
 		c.sheet.giveBack(c.page)
 		c.page = nil
 	}
-	return nil
 }
 
 // countCursor reads the rows of a counts file.
@@ -89,4 +88,7 @@ func (c *countCursor) Row() Row {
 func (c *countCursor) Err() error { return c.err }
 
 // Close implements Cursor.
-func (c *countCursor) Close() error { return c.close() }
+func (c *countCursor) Close() error {
+	c.close()
+	return nil
+}

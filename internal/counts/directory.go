@@ -3,6 +3,7 @@ package counts
 import (
 	"fmt"
 	"math/bits"
+	"slices"
 	"sort"
 	"strconv"
 	"strings"
@@ -108,18 +109,11 @@ func parseBoard(line string) (b BoardInfo, err error) {
 
 // find returns a board's entry.
 func (d directory) find(board string) (BoardInfo, bool) {
-	lo, hi := 0, len(d)
-	for lo < hi {
-		if m := (lo + hi) / 2; d[m].Board < board {
-			lo = m + 1
-		} else {
-			hi = m
-		}
+	i, ok := slices.BinarySearchFunc(d, board, func(b BoardInfo, name string) int { return strings.Compare(b.Board, name) })
+	if !ok {
+		return BoardInfo{}, false
 	}
-	if lo < len(d) && d[lo].Board == board {
-		return d[lo], true
-	}
-	return BoardInfo{}, false
+	return d[i], true
 }
 
 // at returns the place in the directory of the board that has a row.

@@ -59,6 +59,8 @@ func (w *LateWriter) check(l Late) error {
 		return fmt.Errorf("a board's name of %d bytes; at most %d are possible", len(l.Board), MaxBoardBytes)
 	case len(l.Item) > MaxItemBytes:
 		return fmt.Errorf("board %q: an item of %d bytes; at most %d are possible", l.Board, len(l.Item), MaxItemBytes)
+	case l.Received < 0:
+		return fmt.Errorf("board %q, item %q: received before 1970", l.Board, l.Item)
 	case l.Weight == 0 || l.Weight > MaxCount:
 		return fmt.Errorf("board %q, item %q: a weight outside 1 to %d", l.Board, l.Item, MaxCount)
 	}
@@ -131,7 +133,10 @@ func (c *LateCursor) Late() Late {
 func (c *LateCursor) Err() error { return c.c.err }
 
 // Close ends the reading.
-func (c *LateCursor) Close() error { return c.c.close() }
+func (c *LateCursor) Close() error {
+	c.c.close()
+	return nil
+}
 
 // lateSum sums a late file's slots since a moment.
 type lateSum struct {

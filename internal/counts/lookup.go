@@ -213,16 +213,12 @@ func (l *lookup) look(want []wanted) error {
 // filter leaves out the items that the row group's filter rules out.
 func (l *lookup) filter(page int, want []wanted) (possible []wanted, err error) {
 	err = guard(func() error {
-		chunk, ok := l.sheet.parquet.RowGroups()[page/groupPages].ColumnChunks()[columnItem].(*parquet.FileColumnChunk)
-		if !ok {
-			return errors.New("no column of items")
-		}
-		bloom, err := chunk.BloomFilterFrom(l.sheet.verified)
+		f, err := l.sheet.filter(page / groupPages)
 		if err != nil {
 			return err
 		}
 		for _, w := range want {
-			ok, err := bloom.Check(parquet.ByteArrayValue([]byte(l.items[w.item])))
+			ok, err := f.Check(parquet.ByteArrayValue([]byte(l.items[w.item])))
 			if err != nil {
 				return err
 			}

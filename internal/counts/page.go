@@ -7,7 +7,6 @@ import (
 
 	"github.com/klauspost/compress/zstd"
 	"github.com/parquet-go/parquet-go/encoding/delta"
-	"github.com/parquet-go/parquet-go/encoding/thrift"
 	"github.com/parquet-go/parquet-go/format"
 )
 
@@ -30,7 +29,6 @@ type pageReader struct {
 	items   delta.ByteArrayEncoding
 	numbers delta.BinaryPackedEncoding
 	header  format.PageHeader
-	thrift  thrift.CompactProtocol
 }
 
 // window is a piece of the file.
@@ -148,12 +146,12 @@ func (r *pageReader) body(raw []byte, column int) ([]byte, error) {
 	if column == columnItem {
 		want = format.DeltaByteArray
 	}
-	in := r.thrift.NewReaderFromBytes(raw)
 	r.header = format.PageHeader{}
-	if err := thrift.NewDecoder(in).Decode(&r.header); err != nil {
+	n, err := decodeThrift(raw, &r.header)
+	if err != nil {
 		return nil, err
 	}
-	raw = raw[in.BytesRead():]
+	raw = raw[n:]
 	h := &r.header
 	v2 := &h.DataPageHeaderV2.V
 	if h.Type != format.DataPageV2 || !h.DataPageHeaderV2.Valid || int(h.CompressedPageSize) != len(raw) ||
@@ -165,7 +163,6 @@ func (r *pageReader) body(raw []byte, column int) ([]byte, error) {
 	if crc32.ChecksumIEEE(raw) != uint32(h.CRC) {
 		return nil, errors.New("its checksum is wrong")
 	}
-	var err error
 	r.plain, err = r.zstd.DecodeAll(raw, r.plain[:0])
 	if err == nil && len(r.plain) != int(h.UncompressedPageSize) {
 		err = fmt.Errorf("%d bytes, not %d", len(r.plain), h.UncompressedPageSize)

@@ -7,7 +7,6 @@ import (
 	"sync"
 
 	"github.com/parquet-go/parquet-go"
-	"github.com/parquet-go/parquet-go/encoding/thrift"
 	"github.com/parquet-go/parquet-go/format"
 )
 
@@ -89,15 +88,8 @@ func newSheet(v *verified, l layout) (*sheet, error) {
 
 // openParquet reads the footer and the directory of boards.
 func openParquet(v *verified, kind string, options ...parquet.FileOption) (*parquet.File, directory, error) {
-	var tail [8]byte
-	if v.size < int64(len(tail)) {
-		return nil, nil, fmt.Errorf("%d bytes are too few", v.size)
-	}
-	if _, err := v.ReadAt(tail[:], v.size-int64(len(tail))); err != nil {
+	if err := checkFooter(v); err != nil {
 		return nil, nil, err
-	}
-	if n := int64(binary.LittleEndian.Uint32(tail[:])); n > min(maxFooter, v.size-int64(len(tail))) {
-		return nil, nil, fmt.Errorf("a footer of %d bytes can't be", n)
 	}
 	f, err := parquet.OpenFile(v, v.size, options...)
 	if err != nil {
@@ -115,6 +107,27 @@ func openParquet(v *verified, kind string, options ...parquet.FileOption) (*parq
 	text, _ := f.Lookup(keyDirectory)
 	d, err := parseDirectory(text, f.NumRows())
 	return f, d, err
+}
+
+// checkFooter sees to it that decoding the footer takes no more memory than a footer can need.
+func checkFooter(v *verified) error {
+	var tail [8]byte
+	if v.size < int64(len(tail)) {
+		return fmt.Errorf("%d bytes are too few", v.size)
+	}
+	end := v.size - int64(len(tail))
+	if _, err := v.ReadAt(tail[:], end); err != nil {
+		return err
+	}
+	n := int64(binary.LittleEndian.Uint32(tail[:]))
+	if n > min(maxFooter, end) {
+		return fmt.Errorf("a footer of %d bytes can't be", n)
+	}
+	footer := make([]byte, n)
+	if _, err := v.ReadAt(footer, end-n); err != nil {
+		return err
+	}
+	return (&thriftWalk{footer}).structure(thriftDepth)
 }
 
 // check compares the footer with the rules that reading relies on.
@@ -211,59 +224,11 @@ func (s *sheet) readThrift(offset int64, length int32, v any) error {
 	if _, err := s.ReadAt(b, offset); err != nil {
 		return err
 	}
-	return thrift.Unmarshal(new(thrift.CompactProtocol), b, v)
+	_, err := decodeThrift(b, v)
+	return err
 }
 
 // metadata returns the value of a key of the caller's.
 func (s *sheet) metadata(key string) (string, bool) { return s.parquet.Lookup(key) }
 
 func (s *sheet) close() error { return s.file.Close() }
-
-// examineSheet opens a file of which nothing is known and reads all of it.
-func examineSheet(path string, l layout) (*sheet, Info, error) {
-	v, info, err := openVerified(path, nil)
-	if err != nil {
-		return nil, Info{}, err
-	}
-	s, err := newSheet(v, l)
-	if err != nil {
-		return nil, Info{}, err
-	}
-	if err := s.examine(); err != nil {
-		return nil, Info{}, errors.Join(err, s.close())
-	}
-	info.Rows, info.Boards = s.rows, len(s.directory)
-	return s, info, nil
-}
-
-// examine reads every row and compares their order and sums with the directory.
-func (s *sheet) examine() error {
-	c := newSheetCursor(s, 0, s.rows)
-	var again directory
-	var item string
-	var a int64
-	for c.next() {
-		n := len(again)
-		count, duplicates := c.page.a[c.at], c.page.b[c.at]
-		if s.late {
-			count, duplicates = duplicates, 0
-		}
-		if err := again.add(c.board, uint64(count), uint64(duplicates)); err != nil {
-			return s.corrupt("its rows", err)
-		}
-		ordered := len(again) > n || item < c.item() || s.late && item == c.item() && a < c.page.a[c.at]
-		if !ordered || len(c.item()) > MaxItemBytes {
-			return s.corrupt(fmt.Sprintf("row %d is out of order", c.row), nil)
-		}
-		item, a = c.item(), c.page.a[c.at]
-	}
-	if err := errors.Join(c.err, c.close()); err != nil {
-		return err
-	}
-	for i, b := range s.directory {
-		if again[i] != b {
-			return s.corrupt(fmt.Sprintf("the rows of board %q don't make up what the directory says", b.Board), nil)
-		}
-	}
-	return nil
-}
