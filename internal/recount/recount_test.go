@@ -1,0 +1,216 @@
+package recount_test
+
+import (
+	"context"
+	"encoding/binary"
+	"fmt"
+	"iter"
+	"path/filepath"
+	"slices"
+	"testing"
+	"time"
+
+	"crest"
+	"crest/internal/config"
+	"crest/internal/counts"
+	"crest/internal/exact"
+	"crest/internal/exact/exacttest"
+	"crest/internal/grade"
+	"crest/internal/list"
+	"crest/internal/recount"
+)
+
+const (
+	hour  = crest.Millis(3_600_000)
+	start = 490_000 * hour
+)
+
+// events are three hours in which item a gets 10, 20 and 30, and b gets 5 in each. Every tenth is sent twice.
+func events() iter.Seq[exacttest.Received] {
+	return func(yield func(exacttest.Received) bool) {
+		n := uint64(0)
+		for h := range crest.Millis(3) {
+			for i := range 10*int(h) + 15 {
+				item := "a"
+				if i < 5 {
+					item = "b"
+				}
+				n++
+				at := start + h*hour + crest.Millis(i)*60_000
+				ev := crest.Event{Type: "video", Item: item, Time: at, Weight: 1}
+				binary.BigEndian.PutUint64(ev.ID[:], n)
+				if !yield(exacttest.Received{Event: ev, At: at + 1000}) {
+					return
+				}
+				if n%10 == 0 && !yield(exacttest.Received{Event: ev, At: at + 2000}) {
+					return
+				}
+			}
+		}
+	}
+}
+
+// fixture is an archive, a list store, and the options of a runner.
+type fixture struct {
+	store   *list.Store
+	options recount.Options
+	grader  *grader
+	loaded  []list.Reach
+}
+
+// grader remembers what it was to grade.
+type grader struct {
+	due    []crest.Millis
+	graded []crest.Millis
+	truth  map[string]uint64
+}
+
+func (g *grader) Due(first, until crest.Millis) ([]crest.Millis, error) {
+	var due []crest.Millis
+	for h := first; h < until; h += hour {
+		if !slices.Contains(g.graded, h) {
+			due = append(due, h)
+		}
+	}
+	return due, nil
+}
+
+func (g *grader) Hour(ctx context.Context, truth grade.Truth, h crest.Millis) ([]grade.Grade, error) {
+	g.graded = append(g.graded, h)
+	return nil, truth.Truth(ctx, h, h+hour, func(r counts.Row) error {
+		g.truth[fmt.Sprint((h-start)/hour, " ", r.Item)] = r.Count
+		return nil
+	})
+}
+
+func newFixture(t *testing.T, until crest.Millis) *fixture {
+	t.Helper()
+	dir := t.TempDir()
+	cfg, err := config.Preset("views")
+	if err != nil {
+		t.Fatal(err)
+	}
+	archive := filepath.Join(dir, "archive")
+	if err := exacttest.Write(t.Context(), archive, nil, events(), until); err != nil {
+		t.Fatal(err)
+	}
+	f := &fixture{grader: &grader{truth: map[string]uint64{}}}
+	f.store, err = list.Open(list.Config{Windows: cfg.Windows, MaxK: 1000, Now: func() time.Time { return until.Time() }})
+	if err != nil {
+		t.Fatal(err)
+	}
+	f.options = recount.Options{
+		Exact: exact.Config{
+			Dir: filepath.Join(dir, "exact"), Archive: archive, Edge: cfg.Edge(),
+			Types:   []exact.TypeBoards{{Name: "video"}, {Name: "hashtag"}},
+			Windows: []crest.Window{cfg.Windows[2], cfg.Windows[3]},
+		},
+		Lists:    &recount.Lists{Config: &cfg, Store: f.store, Now: func() crest.Millis { return until }},
+		Grader:   f.grader,
+		Observer: recount.Observer{Loaded: func(r list.Reach, _ []exact.Problem) { f.loaded = append(f.loaded, r) }},
+	}
+	return f
+}
+
+func TestRoundsLoadPublishAndGrade(t *testing.T) {
+	f := newFixture(t, start+3*hour+11*60_000)
+	r, err := recount.New(f.options)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if reach := r.Exact().Reach(); reach.Until != 0 {
+		t.Fatalf("before anything was counted: %+v", reach)
+	}
+	if err := r.CatchUp(t.Context()); err != nil {
+		t.Fatal(err)
+	}
+	if reach := r.Exact().Reach(); reach.First != start || reach.Until != start+3*hour {
+		t.Fatalf("%+v", reach)
+	}
+	if want := []crest.Millis{start, start + hour, start + 2*hour}; !slices.Equal(f.grader.graded, want) {
+		t.Errorf("graded %v, want %v", f.grader.graded, want)
+	}
+	for key, want := range map[string]uint64{"0 a": 10, "1 a": 20, "2 a": 30, "0 b": 5, "2 b": 5} {
+		if got := f.grader.truth[key]; got != want {
+			t.Errorf("%s: %d, want %d", key, got, want)
+		}
+	}
+	for _, w := range []string{"24h", "all"} {
+		l := f.store.Current("video", w).List()
+		if l.AsOf != start+3*hour || l.ExactUntil != l.AsOf || len(l.Top) != 2 || l.Top[0].Count != 60 || l.Top[1].Count != 15 || l.MaxOverCount != 0 {
+			t.Errorf("%s: %+v", w, l)
+		}
+		if l.Duplicates != 7 {
+			t.Errorf("%s: %d duplicates", w, l.Duplicates)
+		}
+	}
+	if f.store.Current("video", "1h") != nil {
+		t.Error("a list of one hour was published from exact counts")
+	}
+	before := len(f.loaded)
+	if err := r.CatchUp(t.Context()); err != nil {
+		t.Fatal(err)
+	}
+	if len(f.loaded) != before || len(f.grader.graded) != 3 {
+		t.Errorf("without anything new: loaded %d times more, graded %v", len(f.loaded)-before, f.grader.graded)
+	}
+}
+
+// TestNewerListsStay has an estimated list as of a later moment than the last exact hour.
+func TestNewerListsStay(t *testing.T) {
+	f := newFixture(t, start+3*hour+11*60_000)
+	newer := crest.List{
+		Type: "video", Board: "video", Window: "24h", K: 1000, Version: "01M8P0R6608Y77HA7SMWBHYBW6", AsOf: start + 3*hour + 600_000,
+		Dedup: crest.DedupFull, Top: []crest.Entry{{Rank: 1, ID: "a", Title: "A", Count: 70, Error: 3}},
+	}
+	f.store.Publish([]crest.List{newer})
+	r, err := recount.New(f.options)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := r.CatchUp(t.Context()); err != nil {
+		t.Fatal(err)
+	}
+	if l := f.store.Current("video", "24h").List(); l.AsOf != newer.AsOf {
+		t.Errorf("the list is as of %d, want %d", l.AsOf, newer.AsOf)
+	}
+	if l := f.store.Current("video", "all").List(); l.AsOf != start+3*hour {
+		t.Errorf("all time is as of %d, want %d", l.AsOf, start+3*hour)
+	}
+}
+
+// TestAnotherProcessCounts has counts made by somebody else while a runner only looks.
+func TestAnotherProcessCounts(t *testing.T) {
+	f := newFixture(t, start+3*hour+11*60_000)
+	archived := crest.Millis(0)
+	f.options.Archived = func() crest.Millis { return archived }
+	r, err := recount.New(f.options)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := r.CatchUp(t.Context()); err != nil { // nothing has been archived, as far as it knows
+		t.Fatal(err)
+	}
+	other, err := exact.NewRecounter(f.options.Exact)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for {
+		result, err := other.Round(t.Context())
+		if err != nil {
+			t.Fatal(err)
+		}
+		if result.Done {
+			break
+		}
+	}
+	if err := r.CatchUp(t.Context()); err != nil {
+		t.Fatal(err)
+	}
+	if reach := r.Exact().Reach(); reach.Until != start+3*hour {
+		t.Errorf("%+v", reach)
+	}
+	if len(f.grader.graded) != 3 {
+		t.Errorf("graded %v", f.grader.graded)
+	}
+}
