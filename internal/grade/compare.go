@@ -1,6 +1,7 @@
 package grade
 
 import (
+	"slices"
 	"strings"
 	"time"
 
@@ -78,12 +79,15 @@ func (c *Comparison) Grade(since crest.Millis) Grade {
 			examples[fault] = f
 		}
 	}
+	for _, f := range c.wrongRanks() {
+		g.WrongRanks++
+		show(f, FaultWrongRank)
+	}
 	g.Recall100 = c.recall(wellKnown, truly)
 	g.RecallK = c.recall(c.list.K, truly)
 	displaced := 0
 	for i := range c.list.Top {
-		e := &c.list.Top[i]
-		f := Finding{Rank: i + 1, ID: e.ID, Count: e.Count, Error: e.Error, Truth: c.truths[i], Repeats: c.again[i]}
+		f := c.finding(i)
 		switch over := f.Over(); {
 		case f.Count < f.Truth:
 			g.BelowTruth++
@@ -97,10 +101,6 @@ func (c *Comparison) Grade(since crest.Millis) Grade {
 		if f.Over() > g.LargestOverCount.Over() {
 			g.LargestOverCount = f
 		}
-		if i < c.list.Proven && (i >= len(truly) || truly[i].id != e.ID) {
-			g.WrongRanks++
-			show(f, FaultWrongRank)
-		}
 		d := displacement(i+1, f.Truth, truly)
 		displaced += d
 		g.MaxDisplacement = max(g.MaxDisplacement, d)
@@ -113,6 +113,30 @@ func (c *Comparison) Grade(since crest.Millis) Grade {
 	}
 	c.judge(examples)
 	return *g
+}
+
+// finding returns the list's entry of that place.
+func (c *Comparison) finding(i int) Finding {
+	e := &c.list.Top[i]
+	return Finding{Rank: i + 1, ID: e.ID, Count: e.Count, Error: e.Error, Truth: c.truths[i], Repeats: c.again[i]}
+}
+
+// wrongRanks returns the proven entries that stand before an item which has certainly more, on the list or off it. What was sent
+// again may have counted, so an entry has its truth and its repeats at most.
+func (c *Comparison) wrongRanks() []Finding {
+	var wrong []Finding
+	best := item{c.absent.ID, c.absent.Truth} // of those behind
+	for i, e := range slices.Backward(c.list.Top) {
+		most := c.truths[i] + c.again[i]
+		if i < c.list.Proven && best.count > 0 && compareItems(best, item{e.ID, most}) < 0 {
+			wrong = append(wrong, c.finding(i))
+		}
+		if this := (item{e.ID, c.truths[i]}); compareItems(this, best) < 0 {
+			best = this
+		}
+	}
+	slices.Reverse(wrong)
+	return wrong
 }
 
 // recall looks for the true top n among the first n of the list.

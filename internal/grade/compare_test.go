@@ -92,12 +92,18 @@ func TestEachFigure(t *testing.T) {
 		{"above the cutoff", listOf(3, 0, 7, entry("a", 10, 0), entry("b", 8, 0), entry("d", 8, 6)), func(g Grade) bool {
 			return g.AboveCutoff == 1 && slices.Contains(g.Examples, Finding{Fault: FaultAboveCutoff, ID: "c", Count: 7, Truth: 8})
 		}, []Fault{FaultRecall, FaultAboveCutoff}},
-		{"a proven rank", listOf(3, 1, 2, entry("b", 11, 3), entry("a", 10, 0), entry("c", 8, 0)), func(g Grade) bool {
+		{"a proven rank", listOf(3, 1, 2, entry("c", 11, 3), entry("a", 10, 0), entry("b", 8, 0)), func(g Grade) bool {
 			return g.WrongRanks == 1 && g.MaxDisplacement == 1 && g.MeanDisplacement == 2.0/3
 		}, []Fault{FaultWrongRank}},
 		{"a proven tie in the wrong order", listOf(3, 3, 2, entry("a", 10, 0), entry("c", 8, 0), entry("b", 8, 0)), func(g Grade) bool {
-			return g.WrongRanks == 2 && g.MaxDisplacement == 0
+			return g.WrongRanks == 1 && g.MaxDisplacement == 0 && g.Examples[0].Rank == 2
 		}, []Fault{FaultWrongRank}},
+		{"a proven rank before an item off the list", listOf(2, 2, 8, entry("a", 10, 0), entry("d", 8, 6)), func(g Grade) bool {
+			return g.WrongRanks == 1 && g.Examples[0] == Finding{Fault: FaultWrongRank, Rank: 2, ID: "d", Count: 8, Error: 6, Truth: 2}
+		}, []Fault{FaultRecall, FaultWrongRank}},
+		{"a proven rank that repeats explain", listOf(3, 1, 2, entry("b", 11, 0), entry("a", 10, 0), entry("c", 8, 0)), func(g Grade) bool {
+			return g.WrongRanks == 0 && g.MaxDisplacement == 1
+		}, nil},
 		{"nothing listed", listOf(3, 0, 10), func(g Grade) bool { return g.RecallK == Recall{3, 0} && g.Items == 4 }, []Fault{FaultRecall}},
 		{"what never was", listOf(5, 0, 0, entry("a", 10, 0), entry("b", 8, 0), entry("c", 8, 0), entry("d", 2, 0), entry("x", 1, 1)), func(g Grade) bool {
 			return g.RecallK == Recall{4, 4} && g.LargestOverCount.ID == "x" && g.MaxDisplacement == 0
@@ -120,7 +126,7 @@ func TestAListThatLacksWhatCameBefore(t *testing.T) {
 	since := endOfHour.Add(-20 * time.Minute)
 	l := listOf(2, 2, 1, entry("a", 4, 0), entry("b", 3, 0))
 	g := grade(l, since, counted{"a", 4, 0}, counted{"b", 5, 0}, counted{"c", 9, 0})
-	if g.Failed() || !g.Since.Equal(since.Time()) || g.BelowTruth != 1 || g.AboveCutoff != 1 || g.WrongRanks != 1 {
+	if g.Failed() || !g.Since.Equal(since.Time()) || g.BelowTruth != 1 || g.AboveCutoff != 1 || g.WrongRanks != 2 {
 		t.Errorf("%+v", g)
 	}
 	if g = grade(l, since, counted{"a", 3, 0}); !slices.Equal(g.Faults, []Fault{FaultAboveError}) {
@@ -209,7 +215,11 @@ func naive(l *crest.List, items []counted) map[string]any {
 				above++
 			}
 		}
-		if i < l.Proven && (i >= len(all) || all[i].id != e.ID) {
+		most := t + repeats[e.ID]
+		if i < l.Proven && slices.ContainsFunc(all, func(it counted) bool {
+			behind := !slices.ContainsFunc(l.Top[:i+1], func(e crest.Entry) bool { return e.ID == it.id })
+			return behind && (it.truth > most || it.truth == most && it.id < e.ID)
+		}) {
 			wrong++
 		}
 		// The least distance to a rank of an item with this truth; what is not among the top K can have any rank after it.

@@ -23,7 +23,7 @@ type Grade struct {
 	Entries      int    `json:"entries"`       // that it has
 	Items        uint64 `json:"items"`         // that the board has in truth
 	Total        uint64 `json:"total"`         // of their true counts
-	Repeats      uint64 `json:"repeats"`       // what the recount dropped as sent before
+	Repeats      uint64 `json:"repeats"`       // what the recount dropped as sent before, or has not counted yet
 	MaxOverCount uint64 `json:"max_overcount"` // as published
 	Cutoff       uint64 `json:"cutoff"`        // as published
 	Proven       int    `json:"proven"`        // as published
@@ -38,7 +38,7 @@ type Grade struct {
 	BelowTruth  int       `json:"below_truth"`  // entries that count less than the truth
 	AboveError  int       `json:"above_error"`  // entries that count more than the truth, their error and their repeats
 	AboveCutoff uint64    `json:"above_cutoff"` // items off the list with more than its cutoff
-	WrongRanks  int       `json:"wrong_ranks"`  // proven ranks that another item should have
+	WrongRanks  int       `json:"wrong_ranks"`  // proven ranks with an item that has less than one behind it
 	Faults      []Fault   `json:"faults"`       // what makes the grade a failed one, in the order of the constants; empty when nothing does
 	Examples    []Finding `json:"examples"`     // one for each fault that one item shows
 }
@@ -78,7 +78,7 @@ type Finding struct {
 	Count   uint64 `json:"count"` // as published; the cutoff for an item that is not on the list
 	Error   uint64 `json:"error"` // as published
 	Truth   uint64 `json:"truth"`
-	Repeats uint64 `json:"repeats"` // dropped by the recount as sent before
+	Repeats uint64 `json:"repeats"` // dropped by the recount as sent before, or not counted yet
 }
 
 // Over returns by how much the count is above the truth, 0 when it is not.
