@@ -32,7 +32,7 @@ func TestHelpHasExamples(t *testing.T) {
 	if code != exitOK || !strings.Contains(out, "Usage: crest") {
 		t.Errorf("no arguments: %d, %s", code, out)
 	}
-	for _, command := range []string{"serve", "rank", "top", "replay", "load", "plan"} {
+	for _, command := range []string{"serve", "rank", "top", "explain", "replay", "load", "recount", "compare", "plan"} {
 		code, out, _ := call(t, "", command, "--help")
 		if code != exitOK || !strings.Contains(out, "Examples:") || !strings.Contains(out, "crest "+command) {
 			t.Errorf("%s --help: %d\n%s", command, code, out)
@@ -216,8 +216,8 @@ func TestConfigurationErrorsAreUsageErrors(t *testing.T) {
 func TestPlanPrints(t *testing.T) {
 	code, out, stderr := call(t, "", "plan", "--data", t.TempDir())
 	for _, want := range []string{
-		"311.1MiB", "5.2MiB", "83KiB", "60 M", "600 (1.0e-05", "2.8TiB", "929.4GiB", "this machine", "hashtag, spellings",
-		"log.retain_bytes is reached before log.retain_age", "archive (planned, not built yet)",
+		"311.1MiB", "5.2MiB", "83KiB", "60 M", "600 (1.0e-05", "2.8TiB", "901.2GiB", "this machine", "hashtag, spellings",
+		"log.retain_bytes is reached before log.retain_age", "archive, 32 B an event", "exact counts, 12 B for each of 5 M items", "(24h, open hours of all time)", "ids are looked through",
 	} {
 		if !strings.Contains(out, want) {
 			t.Errorf("the plan of views has no %q", want)

@@ -6,7 +6,6 @@ import (
 	"fmt"
 	"io"
 	"strconv"
-	"strings"
 	"text/tabwriter"
 	"time"
 
@@ -100,10 +99,6 @@ func printRing(w io.Writer, r *explain.Ring, most int) {
 	if most == 0 || len(with) == 0 {
 		return
 	}
-	uses := strings.Join(r.Windows, ", ")
-	if r.Open {
-		uses = strings.TrimPrefix(uses+", open hours of all time", ", ")
-	}
 	shown := with
 	if most > 0 && len(with) > most {
 		shown = with[len(with)-most:]
@@ -112,14 +107,18 @@ func printRing(w io.Writer, r *explain.Ring, most int) {
 	if r.Width != 0 {
 		name = "buckets of " + trimZeros(time.Duration(r.Width).String())
 	}
-	fmt.Fprintf(w, "\n%s (%s)", name, printable(uses))
+	fmt.Fprintf(w, "\n%s (%s)", name, printable(usesOf(r.Windows, r.Open)))
 	if len(shown) < len(with) {
 		fmt.Fprintf(w, ", the newest %d of %d", len(shown), len(with))
 	}
 	fmt.Fprint(w, "\nfrom\tcount\terror\tat least\t  \n")
 	for _, b := range shown {
 		from := "the beginning"
-		if r.Width != 0 {
+		switch {
+		case r.Width == 0:
+		case time.Duration(r.Width)%time.Minute != 0: // all of them with seconds
+			from = b.Start.Time().Format(time.RFC3339)
+		default:
 			from = clock(b.Start)
 		}
 		fmt.Fprintf(w, "%s\t%s\t%s\t%s\t  %s\n", from, grouped(b.Count), grouped(b.Error), grouped(b.Lower), bucketNote(b))

@@ -4,12 +4,14 @@ import (
 	"encoding/json"
 	"fmt"
 	"io"
+	"slices"
 	"strconv"
 	"strings"
 	"text/tabwriter"
 	"time"
 
 	"crest/internal/config"
+	"crest/internal/exact"
 )
 
 // planCmd works out sizes.
@@ -20,6 +22,7 @@ type planCmd struct {
 	Rate    float64      `default:"1000000" help:"Events per second at the peak."`
 	Average float64      `placeholder:"N" help:"Events per second on average. Default: 35 % of the peak."`
 	Event   config.Bytes `default:"46" help:"Bytes of one event in the log; 46 were measured with ids of 17 characters."`
+	Items   float64      `placeholder:"N" help:"Different items in an hour, for the exact counts. Default: 12 % of its events, 5 million at most."`
 	JSON    bool         `name:"json" help:"Print the plan as JSON."`
 }
 
@@ -50,22 +53,32 @@ func (c planCmd) Run(s *streams) error {
 	if average == 0 {
 		average = c.Rate * usualAverage
 	}
-	plan, err := cfg.Plan(config.Traffic{Peak: c.Rate, Average: average, LogEvent: float64(c.Event)})
+	plan, err := cfg.Plan(config.Traffic{Peak: c.Rate, Average: average, LogEvent: float64(c.Event), Items: c.Items})
 	if err != nil {
-		return asUsage(namingFlags(err, "rate", "average"))
+		return asUsage(namingFlags(err, "rate", "average", "items"))
 	}
 	here := thisMachine(cfg.Data)
 	fit := fits(plan, here)
+	passes := passesOf(plan.Exact)
 	if c.JSON {
 		e := json.NewEncoder(s.out)
 		e.SetIndent("", "  ")
 		return e.Encode(struct {
 			config.Plan
+			Passes  int       `json:"recount_passes"` // over the ids of an hour; 0 when the memory is too little for it
 			Machine machine   `json:"machine"`
 			Fits    []fitting `json:"fits"`
-		}{plan, here, fit})
+		}{plan, passes, here, fit})
 	}
-	return printPlan(s.out, plan, here, fit)
+	return printPlan(s.out, plan, passes, here, fit)
+}
+
+// passesOf returns how often a recount looks through the ids of an average hour.
+func passesOf(x *config.ExactPlan) int {
+	if x == nil {
+		return 0
+	}
+	return exact.Passes(int64(x.HourEvents), int64(x.Memory), 0)
 }
 
 // fitting is one thing that a plan needs, and whether this machine has it.
@@ -80,21 +93,25 @@ type fitting struct {
 func fits(p config.Plan, m machine) []fitting {
 	memory := fitting{What: "memory for counting", Need: p.Memory, Have: m.Memory / 5 * 4}
 	disk := fitting{What: "disk for the log", Need: p.LogKept, Have: m.DiskFree}
-	archive := fitting{What: "disk for log and 30 days of archive (planned, not built yet)", Need: p.LogKept + p.ArchiveKept, Have: m.DiskFree}
-	all := []fitting{memory, disk, archive}
+	all := []fitting{memory, disk}
+	if x := p.Exact; x != nil {
+		all[0].What, all[0].Need = "memory for counting and the recount", p.Memory+x.Memory
+		all = append(all, fitting{What: "disk for log, archive and a year of exact counts", Need: p.LogKept + x.ArchiveKept + x.CountsYear, Have: m.DiskFree})
+	}
 	for i := range all {
 		all[i].Fits = all[i].Have >= all[i].Need
 	}
 	return all
 }
 
-func printPlan(out io.Writer, p config.Plan, m machine, fit []fitting) error {
+func printPlan(out io.Writer, p config.Plan, passes int, m machine, fit []fitting) error {
 	w := tabwriter.NewWriter(out, 0, 0, 2, ' ', 0)
 	fmt.Fprintf(w, "preset %s: %s events/s at the peak, %s/s on average, %s a day\n", p.Preset, short(p.Peak), short(p.Average), short(p.PerDay))
 	fmt.Fprintf(w, "%d shards, %d partitions of %s events/s at the peak\n\n", p.Shards, p.Partitions, short(p.PerPart))
 	printMemory(w, p)
 	printErrors(w, p)
 	printDisk(w, p)
+	printRecount(w, p.Exact, passes)
 	fmt.Fprintf(w, "this machine: %d cores\tneeds\thas\t\n", m.Cores)
 	for _, f := range fit {
 		verdict, have := "fits", f.Have.String()
@@ -117,7 +134,7 @@ func printMemory(w io.Writer, p config.Plan) {
 			if r.Width == 0 {
 				width = "all time"
 			}
-			fmt.Fprintf(w, "  %s, %s (%s)\t%d\t%s\t%s\t%s\n", b.Name, trimZeros(width), strings.Join(r.Windows, ", "), r.Buckets, r.BucketBytes,
+			fmt.Fprintf(w, "  %s, %s (%s)\t%d\t%s\t%s\t%s\n", b.Name, trimZeros(width), usesOf(r.Windows, r.Open), r.Buckets, r.BucketBytes,
 				r.ShardBytes, r.Bytes)
 		}
 		fmt.Fprintf(w, "  %s, totals of windows\t\t\t\t%s\n", b.Name, b.Totals)
@@ -154,11 +171,37 @@ func printDisk(w io.Writer, p config.Plan) {
 	fmt.Fprint(w, "\ndisk\ta day\tkept\n")
 	fmt.Fprintf(w, "  raw events of 100 B\t%s\t\n", p.RawPerDay)
 	fmt.Fprintf(w, "  log\t%s\t%s, the last %s\n", p.LogPerDay, p.LogKept, hours(p.LogReaches))
-	fmt.Fprintf(w, "  archive (planned, not built yet), 33 B a row\t%s\t%s, 30 days\n", p.ArchiveDay, p.ArchiveKept)
+	if x := p.Exact; x != nil {
+		fmt.Fprintf(w, "  archive, 32 B an event\t%s\t%s, %.0f days\n", x.ArchiveDay, x.ArchiveKept, x.Retain.Hours()/24)
+		fmt.Fprintf(w, "  exact counts, 12 B for each of %s items an hour and board\t%s\t%s a year\n", short(x.Items), x.CountsDay, x.CountsYear)
+	}
 	if p.LogFull {
 		fmt.Fprint(w, "  log.retain_bytes is reached before log.retain_age; raise it for the log to reach further back\n")
 	}
 	fmt.Fprintln(w)
+}
+
+func printRecount(w io.Writer, x *config.ExactPlan, passes int) {
+	if x == nil {
+		return
+	}
+	fmt.Fprintf(w, "recount of an hour, %s events in %s of memory: ", short(x.HourEvents), x.Memory)
+	switch passes {
+	case 0:
+		fmt.Fprint(w, "that is TOO LITTLE; raise recount.memory\n\n")
+	case 1:
+		fmt.Fprint(w, "ids are looked through once\n\n")
+	default:
+		fmt.Fprintf(w, "ids are looked through %d times; with more recount.memory less often\n\n", passes)
+	}
+}
+
+// usesOf names what a ring of buckets is for.
+func usesOf(windows []string, open bool) string {
+	if open {
+		windows = append(slices.Clone(windows), "open hours of all time")
+	}
+	return strings.Join(windows, ", ")
 }
 
 // short writes a number to three digits, "60 M".

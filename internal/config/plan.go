@@ -11,10 +11,12 @@ import (
 
 // The sizes that a plan reckons with.
 const (
-	rawEventBytes    = 100 // an event as it is kept uncompressed, assumed
-	archiveRowBytes  = 33  // a row of the archive, measured on Parquet with zstd
-	archiveRetention = 30 * 24 * time.Hour
-	longWindow       = time.Hour // windows longer than this see the average rate, not the peak
+	rawEventBytes   = 100       // an event as it is kept uncompressed, assumed
+	archiveRowBytes = 32        // a row of the archive, measured with ids and sessions that look like chance and items of 11 bytes
+	countRowBytes   = 12        // an item in an hour's exact counts, measured with the same
+	usualItems      = 5e6       // different items in an hour at most
+	usualVariety    = 0.12      // of an hour's events, if that is less
+	longWindow      = time.Hour // windows longer than this see the average rate, not the peak
 
 	countMinDepth  = 5             // rows of a Count-Min sketch that is right with 99 % confidence: ln(1/0.01), rounded up
 	countMinCell   = 4             // bytes
@@ -32,28 +34,40 @@ type Traffic struct {
 	Peak     float64 // events per second
 	Average  float64 // events per second over a day
 	LogEvent float64 // bytes of an event in the log, as measured; 0 reckons with raw events
+	Items    float64 // different items in an hour; 0 reckons with 12 % of its events, 5 million at most
 }
 
 // Plan is what a configuration needs at most, and what its errors would be with a classic sketch of the same size.
 type Plan struct {
-	Preset      string        `json:"preset"`
-	Peak        float64       `json:"peak_events_per_second"`
-	Average     float64       `json:"average_events_per_second"`
-	PerDay      float64       `json:"events_per_day"`
-	Shards      int           `json:"shards"`
-	Partitions  int           `json:"partitions"`
-	PerPart     float64       `json:"peak_events_per_second_and_partition"`
-	Boards      []BoardPlan   `json:"boards"`
-	Windows     []WindowPlan  `json:"windows"`
-	Dedup       DedupPlan     `json:"dedup"`
-	Memory      Bytes         `json:"memory_bytes"` // of all boards and the remembered ids
-	RawPerDay   Bytes         `json:"raw_bytes_per_day"`
-	LogPerDay   Bytes         `json:"log_bytes_per_day"`
-	LogKept     Bytes         `json:"log_bytes_kept"`
-	LogReaches  time.Duration `json:"log_reaches_ns"` // how far back the log goes at the average rate
-	LogFull     bool          `json:"log_full"`       // log.retain_bytes is reached before log.retain_age
+	Preset     string        `json:"preset"`
+	Peak       float64       `json:"peak_events_per_second"`
+	Average    float64       `json:"average_events_per_second"`
+	PerDay     float64       `json:"events_per_day"`
+	Shards     int           `json:"shards"`
+	Partitions int           `json:"partitions"`
+	PerPart    float64       `json:"peak_events_per_second_and_partition"`
+	Boards     []BoardPlan   `json:"boards"`
+	Windows    []WindowPlan  `json:"windows"`
+	Dedup      DedupPlan     `json:"dedup"`
+	Memory     Bytes         `json:"memory_bytes"` // of all boards and the remembered ids
+	RawPerDay  Bytes         `json:"raw_bytes_per_day"`
+	LogPerDay  Bytes         `json:"log_bytes_per_day"`
+	LogKept    Bytes         `json:"log_bytes_kept"`
+	LogReaches time.Duration `json:"log_reaches_ns"` // how far back the log goes at the average rate
+	LogFull    bool          `json:"log_full"`       // log.retain_bytes is reached before log.retain_age
+	Exact      *ExactPlan    `json:"exact"`          // nil without an archive
+}
+
+// ExactPlan is what the exact path needs.
+type ExactPlan struct {
 	ArchiveDay  Bytes         `json:"archive_bytes_per_day"`
-	ArchiveKept Bytes         `json:"archive_bytes_kept"` // 30 days
+	ArchiveKept Bytes         `json:"archive_bytes_kept"`
+	Retain      time.Duration `json:"retain_ns"`
+	Items       float64       `json:"items_per_hour"` // different ones, on a type's board
+	CountsDay   Bytes         `json:"counts_bytes_per_day"`
+	CountsYear  Bytes         `json:"counts_bytes_per_year"` // they are kept
+	Memory      Bytes         `json:"recount_memory_bytes"`
+	HourEvents  float64       `json:"events_per_hour"`
 }
 
 // BoardPlan is the memory of boards of one kind.
@@ -75,6 +89,7 @@ type RingPlan struct {
 	ShardBytes  Bytes         `json:"shard_bytes"`  // of one bucket on one shard
 	Bytes       Bytes         `json:"bytes"`
 	Windows     []string      `json:"windows"`
+	Open        bool          `json:"open"` // the open hours of all time are estimated from it
 }
 
 // WindowPlan is how wrong a classic Count-Min sketch of the same bytes would be over a window: by at most epsilon times
@@ -105,6 +120,10 @@ func (c *Config) Plan(t Traffic) (Plan, error) {
 	if !(t.Average > 0 && t.Average <= t.Peak) {
 		return Plan{}, crest.Errorf(crest.CodeOutOfRange, "average", "is %s events a second; it must be above 0 and at most the peak's %s", plain(t.Average), plain(t.Peak))
 	}
+	if !(t.Items >= 0 && t.Items <= t.Average*time.Hour.Seconds()) {
+		return Plan{}, crest.Errorf(crest.CodeOutOfRange, "items", "are %s in an hour; there must be at most one for each of its %s events",
+			plain(t.Items), plain(t.Average*time.Hour.Seconds()))
+	}
 	p := Plan{
 		Preset: c.Preset, Peak: t.Peak, Average: t.Average, PerDay: t.Average * day.Seconds(),
 		Shards: c.Counting.Shards, Partitions: c.Counting.Partitions, PerPart: t.Peak / float64(c.Counting.Partitions),
@@ -117,6 +136,7 @@ func (c *Config) Plan(t Traffic) (Plan, error) {
 	}
 	p.Memory += p.Dedup.Memory
 	c.planDisk(&p, t)
+	c.planExact(&p, t)
 	return p, nil
 }
 
@@ -151,7 +171,10 @@ func (c *Config) planBoard(name string, boards int, bucket Bytes) BoardPlan {
 	for _, ring := range c.Rings() {
 		r := RingPlan{
 			Width: ring.Width, Buckets: ring.Buckets, BucketBytes: bucket, ShardBytes: bucket / Bytes(c.Counting.Shards),
-			Bytes: bucket * Bytes(ring.Buckets),
+			Bytes: bucket * Bytes(ring.Buckets), Open: ring.Open,
+		}
+		if ring.Open {
+			b.Totals += entries * Bytes(ring.Buckets) * (totalItemBytes + plannedKey)
 		}
 		for _, w := range ring.Windows {
 			r.Windows = append(r.Windows, w.Name)
@@ -219,6 +242,24 @@ func (c *Config) planDisk(p *Plan, t Traffic) {
 		p.LogKept = c.Log.RetainBytes
 		p.LogReaches = time.Duration(float64(c.Log.RetainBytes) / perSecond * float64(time.Second))
 	}
-	p.ArchiveDay = Bytes(p.PerDay * archiveRowBytes)
-	p.ArchiveKept = Bytes(p.PerDay * archiveRetention.Hours() / 24 * archiveRowBytes)
+}
+
+// planExact reckons with an item on as many boards as an event of its type can be on.
+func (c *Config) planExact(p *Plan, t Traffic) {
+	if !c.Archive.Enabled {
+		return
+	}
+	x := &ExactPlan{Retain: c.Archive.Retain, Memory: c.Recount.Memory, HourEvents: p.Average * time.Hour.Seconds(), Items: t.Items}
+	x.ArchiveDay = Bytes(p.PerDay * archiveRowBytes)
+	x.ArchiveKept = Bytes(p.PerDay * archiveRowBytes * x.Retain.Hours() / day.Hours())
+	if x.Items == 0 {
+		x.Items = min(usualItems, usualVariety*x.HourEvents)
+	}
+	boards := 1
+	for _, t := range c.Types {
+		boards = max(boards, 1+len(t.Boards))
+	}
+	perDay := x.Items * float64(boards) * day.Hours() * countRowBytes
+	x.CountsDay, x.CountsYear = Bytes(perDay), Bytes(365*perDay)
+	p.Exact = x
 }

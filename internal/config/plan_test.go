@@ -36,7 +36,13 @@ func TestPlanOfViews(t *testing.T) {
 	near(t, "classic error of a peak minute", p.Windows[0].Classic, 600, 0.001)
 	near(t, "events a day", p.PerDay, 30e9, 0.01)
 	near(t, "raw bytes a day", float64(p.RawPerDay), 3e12, 0.01)
-	near(t, "archive a day", float64(p.ArchiveDay), 1e12, 0.01)
+	near(t, "archive a day", float64(p.Exact.ArchiveDay), 0.97e12, 0.01)
+	near(t, "archive of 30 days", float64(p.Exact.ArchiveKept), 29e12, 0.01)
+	near(t, "exact counts a day", float64(p.Exact.CountsDay), 24*5e6*12, 0.001)
+	near(t, "events of an hour", p.Exact.HourEvents, 1.26e9, 0.001)
+	if hours := p.Boards[0].Rings[2]; !hours.Open || hours.Buckets != 48 || hours.Windows[0] != "24h" {
+		t.Errorf("the ring of hours is %+v", hours)
+	}
 	if s := p.Boards[1].Spellings; s != 64*(c.Counting.Bucket/4/64) || p.Boards[1].Bytes != p.Boards[0].Bytes+s || p.Boards[0].Spellings != 0 {
 		t.Errorf("spellings of hashtags have %s, those of videos %s", s, p.Boards[0].Spellings)
 	}
@@ -81,6 +87,12 @@ func TestPlanOfSharesHasTheDesignsFigures(t *testing.T) {
 	if small.Memory != p.Memory {
 		t.Error("memory depends on the rate")
 	}
+	near(t, "items of a quiet hour", small.Exact.Items, 0.12*36000, 0.001)
+	near(t, "exact counts of articles on four boards", float64(p.Exact.CountsDay), 4*24*12*min(5e6, 0.12*1e9/24), 0.001)
+	c.Archive.Enabled = false
+	if without, err := c.Plan(Traffic{Peak: 100, Average: 10}); err != nil || without.Exact != nil {
+		t.Errorf("without an archive: %+v, %v", without.Exact, err)
+	}
 }
 
 func TestSpellingsHaveALeastSummaryOnEveryShard(t *testing.T) {
@@ -100,7 +112,10 @@ func TestPlanRefusesNonsense(t *testing.T) {
 	if _, err := c.Plan(Traffic{Peak: 2e9, Average: 2}); err == nil || err.Error() != "rate: is 2000000000 events a second; it must be above 0 and at most 1000000000 (out_of_range)" {
 		t.Error(err)
 	}
-	for _, bad := range []Traffic{{}, {Peak: 1}, {Peak: 1, Average: 2}, {Peak: -1, Average: -1}, {Peak: math.NaN(), Average: 1}, {Peak: 1e12, Average: 1}} {
+	if _, err := c.Plan(Traffic{Peak: 2, Average: 1, Items: 3601}); err == nil || err.Error() != "items: are 3601 in an hour; there must be at most one for each of its 3600 events (out_of_range)" {
+		t.Error(err)
+	}
+	for _, bad := range []Traffic{{}, {Peak: 1, Average: 1, Items: -1}, {Peak: 1}, {Peak: 1, Average: 2}, {Peak: -1, Average: -1}, {Peak: math.NaN(), Average: 1}, {Peak: 1e12, Average: 1}} {
 		if _, err := c.Plan(bad); err == nil {
 			t.Errorf("%+v was planned", bad)
 		}
