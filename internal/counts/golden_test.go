@@ -24,7 +24,7 @@ func goldenRows() []Row {
 	}, smallRows()[80:]...)
 }
 
-const goldenSlot = crest.Millis(1_795_993_200_000)
+const goldenSlot = crest.Millis(1_796_032_800_000) // 2026-11-30T10:00:00Z
 
 // closeSet sets a key and closes the file.
 func closeSet(w interface {

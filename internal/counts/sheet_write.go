@@ -54,7 +54,9 @@ func newSheetWriter[T any](files Files, path, kind string, options ...parquet.Wr
 	}
 	w := &sheetWriter[T]{out: out, kind: kind, page: make([]T, 0, pageRows), keys: map[string]string{}}
 	w.err = guard(func() error {
+		var row T
 		w.parquet = parquet.NewGenericWriter[T](out, append(options,
+			parquet.NewSchema(kind, parquet.SchemaOf(row)),
 			parquet.CreatedBy("crest", version, ""),
 			parquet.Compression(&zstd.Codec{Level: zstd.SpeedFastest}),
 			parquet.DataPageStatistics(false), // the page index has them
