@@ -91,7 +91,7 @@ func (n *node) observeGrades() grade.Observer {
 			of := func(name string) *value { return m.of(figure{name: name, label: "window", value: g.Window}) }
 			if g.Missing {
 				of("crest_grade_missing_total").add(1)
-				n.logger.Warn("a list could not be graded", "board", g.Board, "window", g.Window, "as_of", g.AsOf, "why", g.Reason)
+				n.logger.Debug("a list could not be graded", "board", g.Board, "window", g.Window, "as_of", g.AsOf, "why", g.Reason)
 				return
 			}
 			of("crest_grade_lists_total").add(1)
