@@ -174,8 +174,11 @@ func (t *CandidateTable) read(b BoardInfo) ([]Candidate, error) {
 		}
 		for _, row := range rows[:n] {
 			c := Candidate{ID: row.Item, Count: uint64(row.Count)}
-			for _, h := range row.Hours {
-				c.Hours = append(c.Hours, uint64(h))
+			if len(row.Hours) > 0 {
+				c.Hours = make([]uint64, len(row.Hours))
+			}
+			for i, h := range row.Hours {
+				c.Hours[i] = uint64(h)
 			}
 			if row.Board != b.Board || row.Count <= 0 {
 				return nil, fmt.Errorf("a row of board %q", row.Board)

@@ -206,6 +206,12 @@ func TestMetadata(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
+	if w.Set("late", "1") == nil || w.Append(Row{"a", "b", 1, 0}) == nil || w.Abort() != nil {
+		t.Error("a closed file can be changed")
+	}
+	if _, err := w.Close(); err == nil {
+		t.Error("closed twice")
+	}
 	table, err := Open(path, info)
 	if err != nil {
 		t.Fatal(err)

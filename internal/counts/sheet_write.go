@@ -137,7 +137,7 @@ func (w *sheetWriter[T]) fail(err error) error {
 // close writes what is left and makes the file visible. After an error it removes the file instead, and returns the error.
 func (w *sheetWriter[T]) close() (Info, error) {
 	if w.closed {
-		return Info{}, errors.Join(w.err, fmt.Errorf("write %s: closed already", w.out.path))
+		return Info{}, w.err
 	}
 	if w.err == nil && len(w.page) > 0 {
 		w.err = w.endPage()
@@ -163,6 +163,7 @@ func (w *sheetWriter[T]) close() (Info, error) {
 	if err := w.out.commit(); err != nil {
 		return Info{}, w.fail(err)
 	}
+	w.err = fmt.Errorf("write %s: closed already", w.out.path)
 	rows := int64(0)
 	if n := len(w.directory); n > 0 {
 		rows = w.directory[n-1].First + w.directory[n-1].Rows
