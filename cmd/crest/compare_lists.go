@@ -151,6 +151,24 @@ func (x *comparing) incomparable(l *crest.List) string {
 	return ""
 }
 
+// lacks returns the moment before which events were received that a list lacks, 0 when it lacks none. A list that was begun
+// with the log says since when it counts, and has all there is.
+func (x *comparing) lacks(l *crest.List) (crest.Millis, error) {
+	if l.Since == 0 || l.From < x.view.State.KeptFrom {
+		return l.Since, nil
+	}
+	for _, start := range x.view.Hours() {
+		hour, err := x.view.Hour(start)
+		if err != nil {
+			return 0, err
+		}
+		if slices.ContainsFunc(hour.Files, func(f archive.File) bool { return f.Received.First < l.Since && f.Time.Last >= l.From }) {
+			return l.Since, nil
+		}
+	}
+	return 0, nil
+}
+
 // compareAt compares the lists of one moment and window.
 func (x *comparing) compareAt(ctx context.Context, from, asOf crest.Millis, lists []*crest.List) error {
 	byBoard := map[string]*grade.Comparison{}
@@ -178,7 +196,11 @@ func (x *comparing) compareAt(ctx context.Context, from, asOf crest.Millis, list
 		return fmt.Errorf("count the events of %s from %s to %s: %w", strings.Join(boards, ", "), clockOf(from), clockOf(asOf), err)
 	}
 	for _, l := range lists {
-		g := byBoard[l.Board].Grade(l.Since)
+		lacks, err := x.lacks(l)
+		if err != nil {
+			return err
+		}
+		g := byBoard[l.Board].Grade(lacks)
 		g.Faults = slices.DeleteFunc(g.Faults, func(f grade.Fault) bool { return f == grade.FaultRecall }) // that is bad, not wrong
 		x.report.Lists = append(x.report.Lists, comparedList{Grade: g, From: explain.Moment(l.From), ExactUntil: explain.Moment(l.ExactUntil), Source: source})
 	}

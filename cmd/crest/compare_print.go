@@ -60,16 +60,21 @@ func (r *compareReport) printJSON(out io.Writer) error {
 // printEnd prints tables for people.
 func (r *compareReport) printEnd(out io.Writer) error {
 	w := tabwriter.NewWriter(out, 0, 0, 2, ' ', tabwriter.AlignRight)
+	boards, windows := len("board"), len("window") // all as wide as the longest: then they begin below each other
+	for i := range r.Lists {
+		boards, windows = max(boards, len(printable(r.Lists[i].Board))), max(windows, len(r.Lists[i].Window))
+	}
+	name := func(board, window string) string { return fmt.Sprintf("%-*s  %-*s", boards, board, windows, window) }
 	if len(r.Lists) > 0 {
-		fmt.Fprint(w, "board\twindow\tas of\tentries\texact\tlargest over-count\tits error\trecall@100\t  \n")
+		fmt.Fprint(w, name("board", "window")+"\tas of\tentries\texact\tlargest over-count\tits error\trecall@100\t  \n")
 	}
 	for i := range r.Lists {
 		l := &r.Lists[i]
 		if l.Missing {
-			fmt.Fprintf(w, "%s\t%s\t%s\t\t\t\t\t\t  not compared: %s\n", printable(l.Board), l.Window, l.AsOf.Format("15:04:05"), l.Reason)
+			fmt.Fprintf(w, "%s\t%s\t\t\t\t\t\t  not compared: %s\n", name(printable(l.Board), l.Window), l.AsOf.Format("15:04:05"), l.Reason)
 			continue
 		}
-		fmt.Fprintf(w, "%s\t%s\t%s\t%s\t%s\t%s\t%s\t%.1f %%\t  %s\n", printable(l.Board), l.Window, l.AsOf.Format("15:04:05"), grouped(uint64(l.Entries)),
+		fmt.Fprintf(w, "%s\t%s\t%s\t%s\t%s\t%s\t%.1f %%\t  %s\n", name(printable(l.Board), l.Window), l.AsOf.Format("15:04:05"), grouped(uint64(l.Entries)),
 			grouped(uint64(l.Exact)), grouped(l.LargestOverCount.Over()), grouped(l.LargestOverCount.Error), 100*l.Recall100.Share(), verdictOf(&l.Grade))
 	}
 	if err := w.Flush(); err != nil {

@@ -13,6 +13,7 @@ import (
 	"time"
 
 	"crest"
+	"crest/internal/config"
 	"crest/internal/counts"
 	"crest/internal/exact/exacttest"
 )
@@ -77,7 +78,8 @@ func TestCompareHoldsListsAgainstTheEvents(t *testing.T) {
 		{"below the truth", func(l *crest.List) { l.Top[3].Count--; l.Top[3].Error = 9 }, "1 below the truth"},
 		{"missing", func(l *crest.List) { l.Top = l.Top[1:]; l.Proven = 0 }, "1 missing above the cutoff"},
 		{"wrong order", func(l *crest.List) { l.Top[0], l.Top[1] = l.Top[1], l.Top[0]; l.Proven = 2 }, "proven ranks wrong"},
-		{"lacks the beginning", func(l *crest.List) { l.Top[3].Count--; l.Since = nine }, ""},
+		{"lacks the beginning", func(l *crest.List) { l.Top[3].Count--; l.Since = nine + oclk }, ""},
+		{"has all since the beginning", func(l *crest.List) { l.Top[3].Count--; l.Since = nine }, "1 below the truth"},
 	} {
 		url, commits := served(t, listOf(events, from, asOf, 20, c.change))
 		code, out, errText := call(t, "", "compare", "--preset", "shares", "--data", data, "--server", url, "--admin", url)
@@ -257,5 +259,52 @@ func TestRecountThenCompareHours(t *testing.T) {
 	code, out, _ = call(t, "", "recount", "--preset", "shares", "--data", data, "--hour", "2026-11-30T09", "--force")
 	if code != exitOK || strings.Count(out, "forced") != 1 {
 		t.Errorf("forced: %d %s", code, out)
+	}
+}
+
+// TestAllTimeWithoutTheOldEventsIsTheSame counts all time from the events, and then as if those of the first two hours had
+// been deleted.
+func TestAllTimeWithoutTheOldEventsIsTheSame(t *testing.T) {
+	const seed = 31
+	events := someEvents(seed, 2000)
+	until := nine + 5*oclk
+	data := archiveOf(t, events, until)
+	if code, _, errText := call(t, "", "recount", "--preset", "shares", "--data", data); code != exitOK {
+		t.Fatalf("recount: %d %s", code, errText)
+	}
+	cfg, err := config.Preset("shares")
+	if err != nil {
+		t.Fatal(err)
+	}
+	cfg.Data = data
+	view, err := openArchive(&cfg)
+	if err != nil {
+		t.Fatal(err)
+	}
+	x := comparing{cfg: &cfg, settings: exactConfig(&cfg), view: view, progress: newRecountProgress(&streams{}, true)}
+	sums := map[string]uint64{}
+	err = x.truthOfAllTime(t.Context(), nine+2*oclk, until, []string{"article"}, func(r counts.Row) error {
+		if r.Board == "article" {
+			sums[r.Item] += r.Count
+		}
+		return nil
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	top, _, _ := naiveTop(events, 0, until, until, func(*crest.Event) bool { return true })
+	if len(sums) != len(top) {
+		t.Errorf("seed %d: %d items, want %d", seed, len(sums), len(top))
+	}
+	for _, e := range top {
+		if sums[e.Item] != e.Count {
+			t.Errorf("seed %d: %s has %d, want %d", seed, e.Item, sums[e.Item], e.Count)
+		}
+	}
+	cfg.Data = t.TempDir()
+	x.settings = exactConfig(&cfg)
+	err = x.truthOfAllTime(t.Context(), nine+2*oclk, until, []string{"article"}, func(counts.Row) error { return nil })
+	if err == nil || !strings.Contains(err.Error(), "run crest recount") {
+		t.Errorf("without counts: %v", err)
 	}
 }
