@@ -47,8 +47,10 @@ func (n *node) openExact() (*exactPath, error) {
 
 // load brings back what has been counted exactly.
 func (x *exactPath) load(n *node) (err error) {
+	settings := exactConfig(n.config)
+	settings.Workers = max(1, n.processors/2) // counting what comes goes first
 	x.runner, err = recount.New(recount.Options{
-		Exact:    exactConfig(n.config),
+		Exact:    settings,
 		Archived: x.archive.Watermark,
 		Lists: &recount.Lists{
 			Config: n.config, Store: n.lists, Titles: n.titles(), Now: func() crest.Millis { return crest.MillisOf(time.Now()) },
