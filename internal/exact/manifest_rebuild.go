@@ -1,16 +1,19 @@
 package exact
 
 import (
+	"cmp"
 	"context"
 	"encoding/json"
 	"errors"
 	"fmt"
 	"io/fs"
+	"maps"
 	"path/filepath"
 	"slices"
 	"strings"
 
 	"crest"
+	"crest/internal/archive"
 	"crest/internal/counts"
 )
 
@@ -102,42 +105,43 @@ func (x *round) examineFound(path string) (hourEntry, []string, error) {
 // line puts the hours found in a row. An hour of which nothing is found had no events, or its counts are lost: the archive
 // says which, as far back as it goes, and before that totals do.
 func (x *round) line(m *manifest, found map[crest.Millis]hourEntry) {
-	if len(found) == 0 {
+	hours := slices.SortedFunc(maps.Values(found), func(a, b hourEntry) int { return cmp.Compare(a.Start, b.Start) })
+	if len(hours) == 0 {
 		return
 	}
-	first, last := crest.Millis(1)<<62, crest.Millis(0)
-	for h := range found {
-		first, last = min(first, h), max(last, h)
+	first, end := hours[0].Start, hours[len(hours)-1].Start.Add(hourLength)
+	known := x.knownSpans(hours)
+	for _, s := range known {
+		if s.from <= end && s.until >= first {
+			first, end = min(first, s.from), max(end, s.until)
+		}
 	}
-	for h := first; h <= last; h = h.Add(hourLength) {
+	for h := first; h < end; h = h.Add(hourLength) {
 		e, ok := found[h]
 		if !ok {
-			e = hourEntry{hourCount: hourCount{Start: h}}
+			// Whenever it was that it had no events, it had been closed.
+			cut := min(h.Add(hourLength+archive.CloseAfter), m.Cut)
+			e = hourEntry{hourCount: hourCount{Start: h, Cut: cut}, Checked: cut}
+		}
+		if !ok && !slices.ContainsFunc(known, func(s span) bool { return s.from <= h && h < s.until }) {
+			e.Damaged = "its counts are lost, if it had any"
+			x.sight.damaged[h] = errors.New(e.Damaged)
 		}
 		m.Hours = append(m.Hours, e)
-	}
-	proven := x.provenEmpty(m)
-	for i := range m.Hours {
-		h := &m.Hours[i]
-		if h.ID == "" && !proven(h.Start) {
-			h.Damaged = "its counts are lost, if it had any"
-			x.sight.damaged[h.Start] = errors.New(h.Damaged)
-		}
-		if h.ID == "" {
-			h.Cut, h.Checked = m.Cut, m.Cut
-		}
 	}
 	m.Until = m.run()
 }
 
-// provenEmpty tells for which hours without files totals show that they had no events: the name of totals comes of the hours
-// in them.
-func (x *round) provenEmpty(m *manifest) func(crest.Millis) bool {
-	type span struct{ from, until crest.Millis }
-	var proven []span
+// span is a run of hours.
+type span struct{ from, until crest.Millis }
+
+// knownSpans returns hours of which totals show that all that had events are among those found: the name of totals comes of
+// the hours in them.
+func (x *round) knownSpans(found []hourEntry) []span {
+	var known []span
 	paths, _ := filepath.Glob(filepath.Join(x.dir, totalsDir, "*"+parquetSuffix)) // the pattern is right
 	for _, path := range paths {
-		if strings.HasSuffix(path, "-candidates"+parquetSuffix) {
+		if strings.HasSuffix(path, candidatesSuffix) {
 			continue
 		}
 		t, _, err := counts.Examine(path)
@@ -150,14 +154,13 @@ func (x *round) provenEmpty(m *manifest) func(crest.Millis) bool {
 		if len(text) > maxAbout || json.Unmarshal([]byte(text), &about) != nil {
 			continue
 		}
-		hours := slices.DeleteFunc(slices.Clone(m.between(about.From, about.Until)), func(h hourEntry) bool { return h.Counts == nil })
+		hours := slices.DeleteFunc(slices.Clone(found), func(h hourEntry) bool { return h.Start < about.From || h.Start >= about.Until })
 		if totalID(&about, hours, x.config.Candidates) == about.ID {
-			proven = append(proven, span{about.From, about.Until})
+			known = append(known, span{about.From, about.Until})
 		}
 	}
-	return func(h crest.Millis) bool {
-		return slices.ContainsFunc(proven, func(s span) bool { return s.from <= h && h < s.until })
-	}
+	slices.SortFunc(known, func(a, b span) int { return cmp.Compare(a.from, b.from) })
+	return known
 }
 
 // restore makes an hour's damaged counts again without its events, which are no longer there: they are what totals of all

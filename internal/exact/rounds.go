@@ -2,11 +2,13 @@ package exact
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"os"
 	"sync"
 
 	"crest"
+	"crest/internal/archive"
 )
 
 // Recounter counts hours in rounds. Methods may be called concurrently; rounds take turns, also with those of other
@@ -108,15 +110,19 @@ func (r *Recounter) Round(ctx context.Context) (Result, error) {
 		return Result{}, err
 	}
 	defer unlock()
-	x, err := r.begin(ctx)
-	if err != nil {
-		return Result{}, fmt.Errorf("recount: %w", err)
+	for try := 1; ; try++ {
+		x, err := r.begin(ctx)
+		if err == nil {
+			err = x.run(ctx)
+		}
+		switch {
+		case err == nil:
+			r.end(x)
+			return x.result, nil
+		case !errors.Is(err, archive.ErrReplaced) || try == readTries:
+			return Result{}, fmt.Errorf("recount: %w", err)
+		}
 	}
-	if err := x.run(ctx); err != nil {
-		return Result{}, fmt.Errorf("recount: %w", err)
-	}
-	r.end(x)
-	return x.result, nil
 }
 
 // end takes note of what need not be done again.

@@ -109,7 +109,7 @@ func firstHour(view *archive.View, hours []crest.Millis) (crest.Millis, error) {
 	for _, h := range hours {
 		hour, err := view.Hour(h)
 		if err != nil {
-			if isDamage(err) {
+			if _, ok := errors.AsType[*archive.CorruptError](err); ok {
 				return h, nil // it has had some
 			}
 			return 0, err

@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"maps"
 	"math/rand/v2"
+	"os"
 	"path/filepath"
 	"slices"
 	"testing"
@@ -33,11 +34,23 @@ type world struct {
 
 func newWorld(t *testing.T, events []exacttest.Received) *world {
 	t.Helper()
-	w := &world{t: t, dir: t.TempDir(), config: testConfig(), events: events}
+	w := &world{t: t, config: testConfig(), events: events}
 	w.config.Windows = []crest.Window{{Name: "24h", Length: 24 * time.Hour}, {Name: "3h", Length: 3 * time.Hour}, {Name: "all"}}
 	w.config.Candidates = 5
-	w.place(w.dir)
+	w.config.Memory = 64 << 20
+	w.place(scratch(t))
 	return w
+}
+
+// scratch returns a directory in memory where there is such a thing: what tests wait for is the disk.
+func scratch(t *testing.T) string {
+	t.Helper()
+	dir, err := os.MkdirTemp("/dev/shm", "exact-")
+	if err != nil {
+		return t.TempDir()
+	}
+	t.Cleanup(func() { os.RemoveAll(dir) })
+	return dir
 }
 
 // place says where the directories are.
@@ -70,6 +83,16 @@ func (w *world) advance(now crest.Millis) {
 	if err := errors.Join(a.Run(ended, w), a.Close()); err != nil {
 		w.t.Fatal(err)
 	}
+}
+
+// watermark returns how far the archive is.
+func (w *world) watermark() crest.Millis {
+	w.t.Helper()
+	view, err := archive.Read(w.config.Archive)
+	if err != nil {
+		w.t.Fatal(err)
+	}
+	return view.State.Watermark
 }
 
 // The rest of eventlog.Log is not asked for.
@@ -349,7 +372,7 @@ func days(random *rand.Rand, start crest.Millis, hours, perHour int) []exacttest
 	}
 	slices.SortStableFunc(all, func(a, b exacttest.Received) int { return cmp.Compare(a.At, b.At) })
 	for i := range all {
-		all[i].Time = min(all[i].Time, all[i].At)
+		all[i].Time = min(max(all[i].Time, all[i].At.Add(-crest.MaxAge)), all[i].At)
 	}
 	return all
 }

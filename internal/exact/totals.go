@@ -18,6 +18,8 @@ const totalFormat = 1
 // totalKey is under what totals say what they are.
 const totalKey = "total"
 
+const candidatesSuffix = "-candidates" + parquetSuffix
+
 // makeTotals sums the hours of each window, and selects candidates, unless that has been done for the very same hours.
 func (x *round) makeTotals(ctx context.Context) error {
 	x.m.Totals = nil
@@ -71,7 +73,7 @@ func (x *round) makeTotal(ctx context.Context, w crest.Window, t *totalEntry, ho
 		return err
 	}
 	base := totalsDir + "/" + w.Name + "-" + t.ID
-	t.Counts, t.Candidates = &fileEntry{Name: base + parquetSuffix}, &fileEntry{Name: base + "-candidates" + parquetSuffix}
+	t.Counts, t.Candidates = &fileEntry{Name: base + parquetSuffix}, &fileEntry{Name: base + candidatesSuffix}
 	if !w.AllTime() {
 		return x.writeTotal(ctx, t, inputsOf(hours), func(row counts.Row, byInput []uint64, s *selection) error {
 			return s.add(row, s.hoursOf(t, hours, byInput))
