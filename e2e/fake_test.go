@@ -28,6 +28,7 @@ type fake struct {
 	code     crest.Code
 	cut      bool   // connections are dropped unanswered
 	instead  string // when not empty, what every read is answered with
+	grades   string // JSON of the grades of every list, with commas between them
 	answered map[string]int
 	queries  []url.Values
 }
@@ -38,6 +39,7 @@ func newFake(t *testing.T, lists ...crest.List) *fake {
 	mux := http.NewServeMux()
 	mux.HandleFunc("GET /v1/top", f.top)
 	mux.HandleFunc("GET /v1/lists", f.all)
+	mux.HandleFunc("GET /v1/grades", f.graded)
 	page := http.FileServerFS(web.FS())
 	mux.HandleFunc("GET /", func(w http.ResponseWriter, r *http.Request) {
 		w.Header().Set("Content-Security-Policy", web.ContentSecurityPolicy)
@@ -147,6 +149,14 @@ func (f *fake) all(w http.ResponseWriter, r *http.Request) {
 		panic(err)
 	}
 	f.serve(w, r, body)
+}
+
+func (f *fake) graded(w http.ResponseWriter, r *http.Request) {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	if !f.refused(w) {
+		f.serve(w, r, []byte(`{"grades":[`+f.grades+`],"next":null}`))
+	}
 }
 
 func (f *fake) serve(w http.ResponseWriter, r *http.Request, body []byte) {

@@ -44,6 +44,59 @@ func TestListIsShownWithItsErrors(t *testing.T) {
 	b.until(`document.title === "Video, 1 hour · Crest"`)
 }
 
+// graded is what the server says of a list as of so long ago.
+func graded(ago time.Duration, rest string) string {
+	return fmt.Sprintf(`{"as_of":%q,"board":"video","window":"1h","missing":false,"entries":1000,"exact":812,"faults":[],
+		"recall_100":{"of":100,"found":100},"largest_overcount":{"rank":412,"id":"x","count":903,"error":12,"truth":900,"repeats":0}%s}`,
+		time.Now().Add(-ago).UTC().Format(time.RFC3339), rest)
+}
+
+func TestTheNewestGradeIsShown(t *testing.T) {
+	for _, c := range []struct {
+		name, grades string
+		want         []string
+	}{
+		{"good", graded(time.Hour, ""), []string{"Graded at ", "All of the top 100 found", "Largest over-count 3 of 12 certified"}},
+		{"the newest is missing", `{"as_of":"2026-11-30T11:00:00Z","missing":true,"faults":[]},` + graded(time.Hour, ""), []string{"All of the top 100 found"}},
+		{"exact", graded(time.Hour, `,"exact":1000`), []string{"Every count was exact"}},
+		{"a bug", graded(time.Hour, `,"recall_100":{"of":100,"found":98},"faults":["recall"]`), []string{"98% of the top 100 found", "It broke a promise, and that is a bug"}},
+	} {
+		f := newFake(t, shelf()...)
+		f.grades = c.grades
+		b := open(t, f.URL, phone)
+		for _, want := range c.want {
+			b.says("#fact-list", want)
+		}
+		b.do(chromedp.Click(chromedp.CSS(`#windows [data-value="1m"]`)))
+		b.until(`document.title === "Video, 1 min · Crest"`)
+		b.do(chromedp.Click(chromedp.CSS(`#windows [data-value="1h"]`)))
+		b.says("#fact-list", c.want[0])
+		polls := func() int { return f.seen("/v1/top", http.StatusOK) + f.seen("/v1/top", http.StatusNotModified) }
+		enough := polls() + 2
+		eventually(t, "two more lists", func() bool { return polls() >= enough })
+		if n := f.seen("/v1/grades", http.StatusOK); n != 2 {
+			t.Errorf("%s: grades were asked for %d times, want once for each of two lists", c.name, n)
+		}
+	}
+}
+
+func TestAListWithoutAGrade(t *testing.T) {
+	for name, change := range map[string]func(f *fake){
+		"none yet":        func(*fake) {},
+		"nothing counted": func(f *fake) { f.grades = graded(time.Hour, `,"recall_100":{"of":0,"found":0}`) },
+		"not an answer":   func(f *fake) { f.grades = "<" },
+	} {
+		f := newFake(t, shelf()...)
+		change(f)
+		b := open(t, f.URL, desktop)
+		b.says("#fact-list", "26% on this list")
+		b.until(`performance.getEntriesByType("resource").some((r) => r.name.includes("/v1/grades") && r.responseEnd > 0)`)
+		if text := b.text("#fact-list"); strings.Contains(text, "Graded") {
+			t.Errorf("%s: %s", name, text)
+		}
+	}
+}
+
 func TestBarsShowCountAndError(t *testing.T) {
 	f := newFake(t, articles()...)
 	b := open(t, f.URL, look{width: 1280, height: 900, scale: 1, still: true})

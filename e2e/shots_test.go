@@ -59,6 +59,7 @@ func TestPictures(t *testing.T) {
 		{"hostile", []crest.List{hostile()}, "", `document.querySelectorAll(".title").length > 8`},
 	} {
 		f := newFake(t, c.lists...)
+		f.grades = graded(50*time.Minute, "")
 		for name, l := range map[string]look{
 			"desktop": desktop, "desktop-dark": dark(desktop), "phone": phone, "phone-dark": dark(phone),
 		} {

@@ -3,6 +3,7 @@
 import { get, topURL, Unavailable } from "./api.js";
 import { showChoice } from "./choice.js";
 import { facts, showFacts } from "./facts.js";
+import { gradeOf, refreshGrade } from "./grades.js";
 import { showRows, showSkeleton } from "./rows.js";
 import { notice, quiet, tail, unmade } from "./state.js";
 import { Catalogue, fromAddress, narrowing, toAddress } from "./view.js";
@@ -96,6 +97,7 @@ function accept(fresh) {
   remembered.set(url, fresh);
   if (remembered.size > REMEMBERED) remembered.delete(remembered.keys().next().value);
   render(moving);
+  if (!unmade(fresh)) refreshGrade(fresh).then((changed) => changed && renderFacts(), reportError);
 }
 
 // --- choosing -------------------------------------------------------------------------------------------------------
@@ -201,7 +203,7 @@ function newSelector() {
 function renderFacts() {
   dom.facts.hidden = list === null || unmade(list);
   if (dom.facts.hidden) return;
-  showFacts(dom["fact-list"], facts(list, serverNow()));
+  showFacts(dom["fact-list"], facts(list, gradeOf(list), serverNow()));
   dom.key.hidden = list.max_overcount === 0;
   dom.source.href = topURL(view);
   dom.version.textContent = list.version;

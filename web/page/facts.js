@@ -1,9 +1,10 @@
 // The labels of a list, in words: what it covers, how much there is, and how sure it is.
 
+import { gradeFact } from "./grades.js";
 import { about, atMost, certainty, clock, coverage, figure, percent } from "./words.js";
 
-/** The labels as [{name, text, note?, share?}], in order of interest. */
-export function facts(list, now) {
+/** The labels as [{name, text, note?, share?}], in order of interest. grade is that of an earlier list, or null. */
+export function facts(list, grade, now) {
   const shown = list.top.length;
   const listed = Math.max(0, list.total - list.other);
   const out = [{ name: "Covers", text: coverage(list, now), note: exactness(list, now) }];
@@ -25,6 +26,8 @@ export function facts(list, now) {
     });
     if (list.cutoff > 0) out.push({ name: "Anything not listed", text: `At most ${atMost(list.cutoff)}` });
   }
+  const graded = gradeFact(grade, now);
+  if (graded) out.push(graded);
   const dropped = [];
   if (list.duplicates > 0) dropped.push(`${figure(list.duplicates)} sent twice, counted once`);
   if (list.late > 0) dropped.push(`${figure(list.late)} came too late for this window`);
