@@ -155,6 +155,9 @@ func (r *recounting) check() error {
 		if r.wanted.to != 0 {
 			to = min(to, r.wanted.to)
 		}
+		if from >= to {
+			r.report.note("the archive has no events of " + r.wanted.String())
+		}
 		r.recounter.Force(from, to)
 	}
 	return nil
