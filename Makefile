@@ -11,7 +11,7 @@ VULN_VERSION := 1.9.0
 TOOLS    := $(CURDIR)/.tools
 LINT     := $(TOOLS)/golangci-lint-$(LINT_VERSION)
 VULN     := $(TOOLS)/govulncheck-$(VULN_VERSION)
-MODULES  := $(patsubst %/go.mod,%,$(wildcard ./go.mod bench/go.mod e2e/go.mod))
+MODULES  := $(patsubst %/go.mod,%,$(wildcard ./go.mod bench/go.mod e2e/go.mod oracle/go.mod))
 
 # Packages without a goroutine. The race detector has nothing to find there and makes their long oracle tests
 # much slower, so they are tested without it; every other package is tested with it.
@@ -25,10 +25,10 @@ VERSION   ?= $(shell git describe --always --dirty 2>/dev/null || echo unknown)
 
 export MODULES TESTFLAGS
 
-.PHONY: help run build test unit race lint vuln bench bench-rank bench-serve fuzz generate format clean
+.PHONY: help run build test unit race lint vuln bench bench-rank bench-serve bench-recount oracle fuzz generate format clean
 
 help: ## Show this list
-	@awk -F ':.*## ' '/^[a-z-]+:.*## /{printf "  make %-12s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
+	@awk -F ':.*## ' '/^[a-z-]+:.*## /{printf "  make %-13s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
 
 run: build ## Build Crest and watch demo traffic on a page
 	@echo
@@ -50,6 +50,7 @@ race: ## Test all other packages, with the race detector
 	@packages=$$(go list ./... | grep -vE '$(PURE)'); go test -race $(TESTFLAGS) $$packages
 
 lint: $(LINT) ## Run the linters, go vet, tidiness and generated-code checks in every module
+	@scripts/need.sh cxx
 	@failed=0; scripts/lint.sh $(LINT) || failed=1; scripts/vuln.sh $(VULN) $(VULN_VERSION) || failed=1; exit $$failed
 
 vuln: ## Look for known vulnerabilities, where the database can be reached
@@ -63,6 +64,14 @@ bench-rank: build ## Compare `crest rank` with sort, uniq and awk on 20 M lines
 
 bench-serve: build ## Measure a whole node: throughput, CPU per event, freshness, latency
 	cd bench && go run ./cmd/servebench -crest ../bin/crest
+
+bench-recount: build ## Compare `crest recount` with embedded DuckDB on an hour of 30 M events
+	@scripts/need.sh cxx
+	cd oracle && go run ./cmd/recountbench -crest ../bin/crest
+
+oracle: ## Simulate 3 days with 20 M events, check every list on the way, count all of it again by SQL
+	@scripts/need.sh cxx
+	cd oracle && go run ./cmd/simulate
 
 fuzz: ## Fuzz every decoder for FUZZTIME each (20s)
 	@scripts/fuzz.sh $(FUZZTIME)

@@ -6,6 +6,7 @@ set -euo pipefail
 has() {
 	case $1 in
 	cc) command -v "${CC:-gcc}" ;;
+	cxx) command -v "${CC:-gcc}" && command -v "${CXX:-g++}" ;;
 	chromium) command -v "${CHROMIUM:-chromium}" || command -v chromium-browser || command -v google-chrome ;;
 	*) command -v "$1" ;;
 	esac >/dev/null
@@ -14,6 +15,7 @@ has() {
 packages() {
 	case $1 in
 	cc) echo gcc libc6-dev ;;
+	cxx) echo gcc g++ libc6-dev ;;
 	chromium) echo chromium fonts-dejavu-core ;;
 	*) echo "$1" ;;
 	esac

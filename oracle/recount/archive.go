@@ -13,8 +13,8 @@ import (
 	"crest"
 )
 
-// archive is what the archive's state and manifests say.
-type archive struct {
+// raw is what the archive's state and manifests say.
+type raw struct {
 	dir   string
 	state archiveState
 	hours []crest.Millis
@@ -42,8 +42,8 @@ type archiveFile struct {
 	Rows int64  `json:"rows"`
 }
 
-func readArchive(dir string) (*archive, error) {
-	a := &archive{dir: dir}
+func readArchive(dir string) (*raw, error) {
+	a := &raw{dir: dir}
 	if err := readContent(filepath.Join(dir, "state.json"), "content", &a.state); err != nil {
 		return nil, fmt.Errorf("read the archive's state: %w", err)
 	}
@@ -69,7 +69,7 @@ func readArchive(dir string) (*archive, error) {
 }
 
 // files returns the paths of an hour's files in order, none when the archive has nothing of it.
-func (a *archive) files(hour crest.Millis) ([]string, error) {
+func (a *raw) files(hour crest.Millis) ([]string, error) {
 	if _, ok := slices.BinarySearch(a.hours, hour); !ok {
 		return nil, nil
 	}

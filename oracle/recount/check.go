@@ -63,7 +63,7 @@ func (r *Recount) Check(ctx context.Context, report *Report, progress func(hour 
 	for i := range r.exact.Hours {
 		h := &r.exact.Hours[i]
 		if h.Damaged != "" {
-			report.differ("hour "+hourText(h.Start), "its counts are damaged: %s", h.Damaged)
+			report.Differ("hour "+hourText(h.Start), "its counts are damaged: %s", h.Damaged)
 			continue
 		}
 		if err := r.checkHour(ctx, report, h); err != nil {
@@ -107,7 +107,7 @@ func (r *Recount) checkHour(ctx context.Context, report *Report, h *countedHour)
 	if wrong, err := r.sound(ctx, h.Start); err != nil {
 		return err
 	} else if wrong != "" {
-		report.differ(where, "the archive has %s", wrong)
+		report.Differ(where, "the archive has %s", wrong)
 	}
 	if err := r.count(ctx, "counted", p); err != nil {
 		return err
@@ -143,7 +143,7 @@ func (r *Recount) checkClaims(ctx context.Context, report *Report, where string,
 			return err
 		}
 		if uint64(n) != claim.says {
-			report.differ(where, "the manifest says %s %d, the oracle %d", claim.what, claim.says, n)
+			report.Differ(where, "the manifest says %s %d, the oracle %d", claim.what, claim.says, n)
 		}
 	}
 	if h.Checked <= h.Cut {
@@ -158,7 +158,7 @@ func (r *Recount) checkClaims(ctx context.Context, report *Report, where string,
 		return err
 	}
 	if n > 0 {
-		report.differ(where, "%d events received from %s to %s are not counted, though the manifest says that there are none",
+		report.Differ(where, "%d events received from %s to %s are not counted, though the manifest says that there are none",
 			n, h.Cut.Time().Format(time.RFC3339), h.Checked.Time().Format(time.RFC3339))
 	}
 	return nil
@@ -168,19 +168,19 @@ func (r *Recount) checkClaims(ctx context.Context, report *Report, where string,
 func (r *Recount) checkRun(ctx context.Context, report *Report) error {
 	for i, h := range r.exact.Hours {
 		if i > 0 && h.Start != r.exact.Hours[i-1].Start.Add(time.Hour) {
-			report.differ("hour "+hourText(h.Start), "it doesn't follow the hour before it in the manifest")
+			report.Differ("hour "+hourText(h.Start), "it doesn't follow the hour before it in the manifest")
 		}
 	}
 	for _, hour := range r.archive.hours {
 		if r.exact.hour(hour) != nil || hour >= r.exact.Until {
 			continue
 		}
-		rows, err := r.load(ctx, wholeHour(hour, r.archive.state.Watermark.Floor(10*time.Minute)))
+		rows, err := r.load(ctx, wholeHour(hour, r.exact.Cut))
 		if err != nil {
 			return err
 		}
 		if rows > 0 {
-			report.differ("hour "+hourText(hour), "the archive has %d events, but it isn't counted, and exact_until is %s", rows, hourText(r.exact.Until))
+			report.Differ("hour "+hourText(hour), "it isn't counted, though %d of its events were received before %s, when hours were last counted", rows, r.exact.Cut.Time().Format(time.RFC3339))
 		}
 	}
 	return nil
@@ -192,10 +192,10 @@ func (r *Recount) checkTotals(ctx context.Context, report *Report) error {
 		t := &r.exact.Totals[i]
 		where := "window " + t.Window
 		if t.Until != r.exact.Until {
-			report.differ(where, "its totals end at %s, exact_until is %s", hourText(t.Until), hourText(r.exact.Until))
+			report.Differ(where, "its totals end at %s, exact_until is %s", hourText(t.Until), hourText(r.exact.Until))
 		}
 		if want := t.Until.Add(-time.Duration(t.Hours) * time.Hour); t.Hours > 0 && t.From != want {
-			report.differ(where, "its totals begin at %s, not at %s", hourText(t.From), hourText(want))
+			report.Differ(where, "its totals begin at %s, not at %s", hourText(t.From), hourText(want))
 		}
 		condition := fmt.Sprintf("hour < %d", int64(t.Until))
 		if t.Hours > 0 {
@@ -215,19 +215,13 @@ func (r *Recount) checkTotals(ctx context.Context, report *Report) error {
 }
 
 // checkCandidates holds a window's candidates against its totals, which checkTotals left in oracle_rows: of each board the
-// first by count descending, then item ascending, with nothing left out before the last.
+// first by count descending, then item ascending.
 func (r *Recount) checkCandidates(ctx context.Context, report *Report, where string, t *countedTotal) error {
 	if t.Candidates == nil {
 		return nil
 	}
-	path := quote(r.exact.path(t.Candidates))
-	var kept int64
-	kept, err := r.number(ctx, "SELECT max(n) FROM (SELECT count(*) AS n FROM read_parquet("+path+") GROUP BY board)")
-	if err != nil {
-		return err
-	}
 	query := fmt.Sprintf(`SELECT board, item, count FROM oracle_rows WHERE count > 0
- QUALIFY row_number() OVER (PARTITION BY board ORDER BY count DESC, item) <= %d`, kept)
+ QUALIFY row_number() OVER (PARTITION BY board ORDER BY count DESC, item) <= %d`, r.config.Candidates)
 	if err := r.run(ctx, "CREATE OR REPLACE TEMP TABLE best AS "+query); err != nil {
 		return err
 	}

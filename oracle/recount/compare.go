@@ -3,6 +3,7 @@ package recount
 import (
 	"context"
 	"fmt"
+	"slices"
 	"strings"
 )
 
@@ -17,8 +18,8 @@ func (d Difference) String() string { return d.Where + ": " + d.What }
 // maxDifferences is how many differences of a comparison are described. All of them are counted.
 const maxDifferences = 20
 
-// differ notes a difference.
-func (r *Report) differ(where, format string, args ...any) {
+// Differ notes a difference.
+func (r *Report) Differ(where, format string, args ...any) {
 	r.Differences++
 	if len(r.First) < maxDifferences {
 		r.First = append(r.First, Difference{where, fmt.Sprintf(format, args...)})
@@ -30,10 +31,9 @@ func (r *Report) differ(where, format string, args ...any) {
 func (c *counter) compare(ctx context.Context, r *Report, where, query, path string, keys, values []string) error {
 	file := "SELECT * FROM (" + query + ") WHERE FALSE"
 	if path != "" {
-		file = "SELECT " + strings.Join(append(append([]string(nil), keys...), values...), ", ") + " FROM read_parquet(" + quote(path) + ")"
-	}
-	for _, column := range keys {
-		file = strings.Replace(file, "received", "epoch_ms(received) AS received", strings.Count(column, "received"))
+		columns := strings.Join(slices.Concat(keys, values), ", ")
+		columns = strings.Replace(columns, "received", "epoch_ms(received) AS received", 1)
+		file = "SELECT " + columns + " FROM read_parquet(" + quote(path) + ")"
 	}
 	if err := c.run(ctx, "CREATE OR REPLACE TEMP TABLE file_rows AS "+file); err != nil {
 		return err
@@ -46,9 +46,7 @@ func (c *counter) compare(ctx context.Context, r *Report, where, query, path str
 		different = append(different, fmt.Sprintf("o.%s IS DISTINCT FROM f.%s", v, v))
 		columns = append(columns, "o."+v, "f."+v)
 	}
-	for _, k := range keys {
-		columns = append(columns, k)
-	}
+	columns = append(columns, keys...)
 	on := strings.Join(keys, ", ")
 	from := fmt.Sprintf(" FROM oracle_rows o FULL JOIN file_rows f USING (%s) WHERE %s", on, strings.Join(different, " OR "))
 	n, err := c.number(ctx, "SELECT count(*)"+from)
@@ -65,7 +63,7 @@ func (c *counter) compare(ctx context.Context, r *Report, where, query, path str
 		return err
 	}
 	if n == 0 && rows != counted {
-		r.differ(where, "%s has %d rows, the oracle %d", path, rows, counted)
+		r.Differ(where, "%s has %d rows, the oracle %d", path, rows, counted)
 	}
 	if n == 0 {
 		return nil
@@ -76,7 +74,7 @@ func (c *counter) compare(ctx context.Context, r *Report, where, query, path str
 		for i, v := range values {
 			what = append(what, fmt.Sprintf("%s %s, the oracle has %s", v, row[2*i+1], row[2*i]))
 		}
-		r.differ(where, "%q: %s", row[2*len(values):], strings.Join(what, "; "))
+		r.Differ(where, "%q: %s", row[2*len(values):], strings.Join(what, "; "))
 		described++
 		return nil
 	})

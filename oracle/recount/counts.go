@@ -11,6 +11,7 @@ import (
 // counted is what the manifest of Crest's exact counts says.
 type counted struct {
 	dir    string
+	Cut    crest.Millis   `json:"cut"` // what was received before has been looked at
 	Until  crest.Millis   `json:"until"`
 	Hours  []countedHour  `json:"hours"`
 	Totals []countedTotal `json:"totals"`

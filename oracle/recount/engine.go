@@ -18,6 +18,7 @@ type Config struct {
 	Types      []Type
 	Dimensions []string
 	Edge       int64  // milliseconds
+	Candidates int    // kept per board and window
 	Memory     string // of DuckDB, such as "4GiB"; its own default when empty
 	Threads    int    // its own default when 0
 }
@@ -70,8 +71,8 @@ func (e *engine) close() error {
 	return errors.Join(err, e.db.Close(), os.RemoveAll(e.temp))
 }
 
-func (e *engine) run(ctx context.Context, query string, args ...any) error {
-	if _, err := e.conn.ExecContext(ctx, query, args...); err != nil {
+func (e *engine) run(ctx context.Context, query string) error {
+	if _, err := e.conn.ExecContext(ctx, query); err != nil {
 		return fmt.Errorf("%w in\n%s", err, query)
 	}
 	return nil

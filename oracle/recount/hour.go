@@ -14,7 +14,7 @@ type counter struct {
 	*engine
 
 	config  *Config
-	archive *archive
+	archive *raw
 }
 
 // countColumns are those of a table of counts.

@@ -10,6 +10,7 @@ import (
 func ConfigOf(cfg *config.Config) Config {
 	c := Config{
 		Archive: filepath.Join(cfg.Data, "archive"), Exact: filepath.Join(cfg.Data, "exact"), Edge: cfg.Edge().Milliseconds(),
+		Candidates: 3000,
 	}
 	for _, d := range cfg.Dimensions {
 		c.Dimensions = append(c.Dimensions, d.Name)

@@ -43,7 +43,8 @@ func (r *Recount) sum(ctx context.Context, table string, from, to, by crest.Mill
 }
 
 func (r *Recount) sumRows(ctx context.Context, table string, each func(Row) error) error {
-	rows, err := r.conn.QueryContext(ctx, "SELECT board, item, CAST(sum(count) AS UBIGINT), CAST(sum(duplicates) AS UBIGINT) FROM "+table+" GROUP BY board, item ORDER BY board, item")
+	rows, err := r.conn.QueryContext(ctx, fmt.Sprintf(`
+SELECT board, item, CAST(sum(count) AS UBIGINT), CAST(sum(duplicates) AS UBIGINT) FROM %s GROUP BY board, item ORDER BY board, item`, table))
 	if err != nil {
 		return err
 	}

@@ -11,7 +11,6 @@ import (
 	"time"
 
 	"crest"
-	"crest/internal/archive"
 	"crest/internal/config"
 	"crest/internal/eventlog/disklog"
 	"crest/internal/ingest"
@@ -26,21 +25,21 @@ type node struct {
 	log      *Log
 	ingester *ingest.Ingester
 	counter  *pipeline.Pipeline
-	archive  *archive.Writer // nil without an archive
+	exact    *exactPath // nil without an archive
 	shelf    *shelf
 	wrong    func(format string, args ...any)
 
-	readers int // of the log, that come to rest
-	cancel  context.CancelFunc
-	failed  chan error
-	running int
-
-	committed chan struct{} // gets something when the archive has been committed
+	readers  int // of the log, that come to rest
+	cancel   context.CancelFunc
+	failed   chan error
+	running  int
+	sampled  chan error
+	unsample context.CancelFunc
 }
 
 // startNode opens the data directory of a configuration and starts what counts in it.
 func startNode(cfg *config.Config, clock *Clock, shelf *shelf, wrong func(string, ...any)) (*node, error) {
-	n := &node{cfg: cfg, clock: clock, shelf: shelf, wrong: wrong, failed: make(chan error, 8), committed: make(chan struct{}, 1)}
+	n := &node{cfg: cfg, clock: clock, shelf: shelf, wrong: wrong, failed: make(chan error, 8)}
 	var err error
 	n.disk, err = disklog.Open(disklog.Config{
 		Dir: filepath.Join(cfg.Data, "log"), SegmentBytes: int64(cfg.Log.Segment), RetainAge: cfg.Log.RetainAge,
@@ -62,7 +61,7 @@ func (n *node) open() error {
 	if err != nil {
 		return err
 	}
-	n.counter, err = pipeline.New(n.cfg, pipeline.Options{
+	options := pipeline.Options{
 		Log: n.log, Lists: n.shelf, Checkpoint: filepath.Join(n.cfg.Data, "checkpoint"), Now: n.clock.Now,
 		Observer: pipeline.Observer{
 			Skipped: func(err error) { n.wrong("the pipeline skipped something: %v", err) },
@@ -72,50 +71,27 @@ func (n *node) open() error {
 				}
 			},
 		},
-	})
-	if err != nil {
-		return err
 	}
-	if err := n.openArchive(); err != nil {
-		return err
+	if n.cfg.Archive.Enabled {
+		if n.exact, err = openExact(n.cfg, n.shelf, n.wrong); err != nil {
+			return err
+		}
+		options.Lists, options.Exact = n.exact.sampler, n.exact.runner.Exact
 	}
-	ctx, cancel := context.WithCancel(context.Background())
-	n.cancel = cancel
-	if n.archive != nil {
-		n.run(func() error { return n.archive.Run(ctx, n.log) })
+	if n.counter, err = pipeline.New(n.cfg, options); err != nil {
+		return errors.Join(err, n.exact.close())
 	}
+	var ctx, sampling context.Context
+	ctx, n.cancel = context.WithCancel(context.Background())
 	n.run(func() error { return n.counter.Run(ctx) })
-	return nil
-}
-
-func (n *node) openArchive() error {
-	if !n.cfg.Archive.Enabled {
+	if n.exact == nil {
 		return nil
 	}
-	c := archive.Config{Dir: filepath.Join(n.cfg.Data, "archive"), Retain: n.cfg.Archive.Retain}
-	for _, d := range n.cfg.Dimensions {
-		c.Dimensions = append(c.Dimensions, d.Name)
-	}
-	c.Observer = archive.Observer{
-		Skipped: func(err error) { n.wrong("the archive skipped something: %v", err) },
-		Failed:  func(err error, _ time.Duration) { n.wrong("writing the archive failed: %v", err) },
-		Committed: func(archive.Commit) {
-			select {
-			case n.committed <- struct{}{}:
-			default:
-			}
-		},
-	}
-	var err error
-	n.archive, err = archive.Open(c)
-	return err
-}
-
-// archived waits until the archive has everything received before t, which begins a slot.
-func (n *node) archived(ctx context.Context, t crest.Millis) error {
-	return n.await(ctx, fmt.Sprint("the archive to reach ", t.Time()), func() (bool, <-chan struct{}) {
-		return n.archive.Watermark() >= t, n.committed
-	})
+	n.run(func() error { return n.exact.archive.Run(ctx, n.log) })
+	sampling, n.unsample = context.WithCancel(context.Background())
+	n.sampled = make(chan error, 1)
+	go func() { n.sampled <- n.exact.sampler.Run(sampling) }()
+	return nil
 }
 
 // run starts a part that reads the log.
@@ -189,8 +165,9 @@ func (n *node) stop() error {
 	for ; n.running > 0; n.running-- {
 		err = errors.Join(err, <-n.failed)
 	}
-	if n.archive != nil {
-		err = errors.Join(err, n.archive.Close())
+	if n.exact != nil {
+		n.unsample()
+		err = errors.Join(err, <-n.sampled, n.exact.close())
 	}
 	return errors.Join(err, n.disk.Close())
 }

@@ -1,6 +1,8 @@
 package sim
 
 import (
+	"maps"
+	"slices"
 	"sync"
 
 	"crest"
@@ -10,14 +12,14 @@ import (
 // shelf is where lists are published. Like the list store it never goes back; it keeps what is new until it is taken.
 type shelf struct {
 	mu      sync.Mutex
-	asOf    map[string]crest.Millis // by board and window
+	served  map[string]*crest.List // by board and window
 	fresh   []crest.List
 	newest  crest.Millis
 	changed chan struct{}
 	older   int // lists that came after newer ones, as they do after a restart
 }
 
-func newShelf() *shelf { return &shelf{asOf: map[string]crest.Millis{}, changed: make(chan struct{})} }
+func newShelf() *shelf { return &shelf{served: map[string]*crest.List{}, changed: make(chan struct{})} }
 
 // Publish is what the pipeline calls.
 func (s *shelf) Publish(lists []crest.List) {
@@ -26,16 +28,27 @@ func (s *shelf) Publish(lists []crest.List) {
 	for i := range lists {
 		l := &lists[i]
 		key := l.Board + " " + l.Window
-		if l.AsOf < s.asOf[key] {
+		if before := s.served[key]; before != nil && l.AsOf < before.AsOf {
 			s.older++
 			continue
 		}
-		s.asOf[key] = l.AsOf
+		s.served[key] = l
 		s.fresh = append(s.fresh, *l)
 		s.newest = max(s.newest, l.AsOf)
 	}
 	close(s.changed)
 	s.changed = make(chan struct{})
+}
+
+// all returns what is served, by board and window.
+func (s *shelf) all() []*crest.List {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	var lists []*crest.List
+	for _, key := range slices.Sorted(maps.Keys(s.served)) {
+		lists = append(lists, s.served[key])
+	}
+	return lists
 }
 
 // Current says that there is no list before, so that nothing is rendered: that takes longer than all the rest.

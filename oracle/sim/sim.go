@@ -18,17 +18,18 @@ import (
 
 // Config says what is simulated.
 type Config struct {
-	Dir      string // data directories are made in it
-	Node     config.Config
-	Start    time.Time     // a multiple of Step
-	Length   time.Duration // likewise
-	Step     time.Duration // the shortest refresh of the configuration's windows, or a multiple of it
-	Events   int           // about
-	Mix      Mix
-	Seed     uint64
-	Quiet    []Span // without traffic
-	Restarts int    // at random steps: a stop and a crash in turn
-	Progress func(Progress)
+	Dir         string // data directories are made in it
+	Node        config.Config
+	Start       time.Time     // a multiple of Step
+	Length      time.Duration // likewise
+	Step        time.Duration // the shortest refresh of the configuration's windows, or a multiple of it
+	Events      int           // about
+	Mix         Mix
+	Seed        uint64
+	Quiet       []Span // without traffic
+	RecountDown []Span // without recounts
+	Restarts    int    // at random steps: a stop and a crash in turn
+	Progress    func(Progress)
 }
 
 // Span is a part of the simulated time.
@@ -38,26 +39,33 @@ func (s Span) has(t time.Time) bool { return !t.Before(s.From) && t.Before(s.To)
 
 // Progress tells how far a run is.
 type Progress struct {
-	At     time.Time
-	Events int
-	Lists  int
+	At         time.Time
+	Events     int
+	Lists      int
+	Violations int
 }
 
 // Result is what came of a run.
 type Result struct {
-	Data       string // the data directory at the end
-	Events     int    // sent, copies included
-	Copies     int
-	Repeats    int // copies that came after the dedup horizon
-	Late       int // sent more than 10 s after they happened
-	Lists      int // checked
-	Entries    int // checked
-	Stops      int
-	Crashes    int
-	Violations int
-	First      []string // descriptions of the first violations
-	End        crest.Millis
-	Truth      *Truth
+	Data        string // the data directory at the end
+	Events      int    // sent, copies included
+	Copies      int
+	Repeats     int    // copies that came after the dedup horizon
+	Late        int    // sent more than 10 s after they happened
+	Lists       int    // checked
+	Entries     int    // checked
+	Stitched    int    // of the lists, with an exact part
+	LargestSeam uint64 // the largest max_overcount of those
+	Counts      int    // of hours
+	Again       int    // of these, of hours that had been counted before
+	Until       crest.Millis
+	Stops       int
+	Crashes     int
+	Violations  int
+	First       []string // descriptions of the first violations
+	Start, End  crest.Millis
+	Last        []*crest.List // the newest list of each board and window
+	Truth       *Truth
 }
 
 const maxDescribed = 20
@@ -82,6 +90,9 @@ type run struct {
 	body     []byte
 	result   Result
 	wrongs   chan string
+
+	until crest.Millis // of the exact counts
+	cut   cuts         // of their hours
 }
 
 // Run simulates. Its error is of what kept it from going on; broken rules are in the result.
@@ -91,6 +102,7 @@ func Run(ctx context.Context, cfg Config) (*Result, error) {
 		return nil, errors.New("start and length have to be multiples of the step")
 	}
 	r := &run{Config: cfg, clock: NewClock(start), random: rand.New(rand.NewPCG(cfg.Seed, 2)), shelf: newShelf(), wrongs: make(chan string, 1<<16)}
+	r.cut = func(crest.Millis) crest.Millis { return 0 }
 	var err error
 	if r.traffic, err = newTraffic(&cfg.Node, cfg.Mix, start, cfg.Seed); err != nil {
 		return nil, err
@@ -102,12 +114,23 @@ func Run(ctx context.Context, cfg Config) (*Result, error) {
 		return nil, err
 	}
 	err = r.steps(ctx, start, step)
+	r.noteCounts()
 	if err == nil {
 		err = r.node.stop()
 	}
 	r.collect()
+	r.result.Start, r.result.Last = start, r.shelf.all()
 	r.result.Data, r.result.Truth = r.Node.Data, r.truth
 	return &r.result, err
+}
+
+// noteCounts takes over what the node has counted, which it forgets when it ends.
+func (r *run) noteCounts() {
+	if x := r.node.exact; x != nil {
+		r.result.Counts += x.counts
+		r.result.Again += x.again
+		r.result.Until = x.runner.Exact().Reach().Until
+	}
 }
 
 // plan works out the rate and draws when to restart.
@@ -174,12 +197,10 @@ func (r *run) steps(ctx context.Context, start, step crest.Millis) error {
 		if err := r.node.settle(ctx, t); err != nil {
 			return err
 		}
-		if r.node.archive != nil && t == t.Floor(crest.Slot) {
-			if err := r.node.archived(ctx, t); err != nil {
-				return err
-			}
-		}
 		if err := r.lists(ctx, t, t == start+step); err != nil {
+			return err
+		}
+		if err := r.recount(ctx, t); err != nil {
 			return err
 		}
 		if len(r.restarts) > 0 && t >= r.restarts[0] {
@@ -190,9 +211,27 @@ func (r *run) steps(ctx context.Context, start, step crest.Millis) error {
 		}
 		r.result.End = t
 		if r.Progress != nil && t%crest.Millis(time.Hour/time.Millisecond) == 0 {
-			r.Progress(Progress{At: t.Time(), Events: r.result.Events, Lists: r.result.Lists})
+			r.Progress(Progress{At: t.Time(), Events: r.result.Events, Lists: r.result.Lists, Violations: r.result.Violations})
 		}
 	}
+	return nil
+}
+
+// recount has done what is due at a moment, unless the recount is down.
+func (r *run) recount(ctx context.Context, t crest.Millis) error {
+	if r.node.exact == nil || t != t.Floor(crest.Slot) {
+		return nil
+	}
+	if err := r.node.archived(ctx, t); err != nil {
+		return err
+	}
+	if slices.ContainsFunc(r.RecountDown, func(s Span) bool { return s.has(t.Time()) }) {
+		return nil
+	}
+	if err := r.node.exact.runner.CatchUp(ctx); err != nil {
+		return fmt.Errorf("recount: %w", err)
+	}
+	r.until, r.cut = r.node.exact.runner.Exact().Reach().Until, r.node.exact.cuts()
 	return nil
 }
 
@@ -297,8 +336,9 @@ func (r *run) lists(ctx context.Context, t crest.Millis, first bool) error {
 			continue // of what was caught up with after a restart
 		}
 		got[l.Board+" "+l.Window] = true
+		r.seam(l)
 		r.result.Lists++
-		r.result.Entries += r.truth.check(l, func(crest.Millis) crest.Millis { return 0 }, func(format string, args ...any) {
+		r.result.Entries += r.truth.check(l, r.cut, func(format string, args ...any) {
 			r.wrong("%s: %s", describe(l), fmt.Sprintf(format, args...))
 		})
 	}
@@ -313,16 +353,30 @@ func (r *run) lists(ctx context.Context, t crest.Millis, first bool) error {
 	return nil
 }
 
+// seam checks what a list says of its exact part.
+func (r *run) seam(l *crest.List) {
+	if l.ExactUntil > r.until {
+		r.wrong("%s: exact_until is %s, but hours were counted until %s", describe(l), l.ExactUntil.Time(), r.until.Time())
+	}
+	if l.ExactUntil == 0 {
+		return
+	}
+	r.result.Stitched++
+	r.result.LargestSeam = max(r.result.LargestSeam, l.MaxOverCount)
+}
+
 // restart ends the node, by a stop and a crash in turn, and starts it again.
 func (r *run) restart(ctx context.Context) error {
 	if r.result.Stops <= r.result.Crashes {
 		r.result.Stops++
+		r.noteCounts()
 		if err := r.node.stop(); err != nil {
 			return err
 		}
 		return r.startNode(ctx)
 	}
 	r.result.Crashes++
+	r.noteCounts()
 	before, after := r.Node.Data, r.nextDir()
 	if err := r.node.crash(after); err != nil {
 		return err

@@ -1,39 +1,41 @@
 package sim
 
 import (
-	"math"
 	"os"
 	"testing"
 	"time"
 
 	"crest"
 	"crest/internal/config"
-	"crest/oracle/recount"
 )
 
-// small is a node with little memory, and a morning of traffic.
-func small(t *testing.T, preset string) Config {
+// small is a node with little memory, and some traffic of few items.
+func small(t *testing.T, preset, start string, length, step time.Duration, events int) Config {
 	t.Helper()
 	node, err := config.Preset(preset)
 	if err != nil {
 		t.Fatal(err)
 	}
-	node.Counting.Shards, node.Counting.Partitions = 4, 3
-	node.Counting.DedupMemory = 32 * config.MiB
-	node.Counting.Checkpoint = 2 * time.Minute
-	mix := StandardMix()
-	mix.Ranks = 3000
-	return Config{
-		Dir: memoryDir(t), Node: node, Start: time.Date(2026, 11, 30, 9, 0, 0, 0, time.UTC), Length: 3 * time.Hour,
-		Step: 10 * time.Second, Events: 60_000, Mix: mix, Seed: 1, Restarts: 4,
+	node.Counting.Shards, node.Counting.Partitions = 8, 3
+	node.Counting.Bucket, node.Counting.NarrowBucket, node.Counting.DedupMemory = config.MiB, 256*config.KiB, 32*config.MiB
+	node.Counting.Checkpoint = max(2*time.Minute, step)
+	for i := range node.Windows {
+		node.Windows[i].Refresh = max(node.Windows[i].Refresh, step)
 	}
+	from, err := time.Parse(time.RFC3339, start)
+	if err != nil {
+		t.Fatal(err)
+	}
+	mix := StandardMix()
+	mix.Ranks, mix.HoursLate = 3000, 0.0003
+	return Config{Dir: memoryDir(t), Node: node, Start: from, Length: length, Step: step, Events: events, Mix: mix, Seed: 1}
 }
 
 // memoryDir returns a directory in memory where there is one: syncing thousands of small writes takes most of the time on a
 // disk.
 func memoryDir(t *testing.T) string {
 	t.Helper()
-	dir, err := os.MkdirTemp("/dev/shm", "sim")
+	dir, err := os.MkdirTemp("/dev/shm", "sim") //nolint:usetesting // a TempDir is on disk
 	if err != nil {
 		return t.TempDir()
 	}
@@ -42,7 +44,7 @@ func memoryDir(t *testing.T) string {
 }
 
 // simulate runs, and then compares the archive, counted by SQL, with what was sent.
-func simulate(t *testing.T, cfg Config) *Result {
+func simulate(t *testing.T, cfg Config) (*Result, *Proof) {
 	t.Helper()
 	result, err := Run(t.Context(), cfg)
 	if err != nil {
@@ -56,47 +58,58 @@ func simulate(t *testing.T, cfg Config) *Result {
 	if result.Violations > len(result.First) {
 		t.Errorf("seed %d: and %d more", cfg.Seed, result.Violations-len(result.First))
 	}
-	node := cfg.Node
-	node.Data = result.Data
-	compareArchive(t, &node, result)
-	return result
-}
-
-func compareArchive(t *testing.T, node *config.Config, result *Result) {
-	t.Helper()
-	r, err := recount.Open(t.Context(), recount.ConfigOf(node))
+	proof, err := Verify(t.Context(), cfg.Node, result, nil)
 	if err != nil {
-		t.Fatal(err)
+		t.Fatalf("seed %d: %v", cfg.Seed, err)
 	}
-	defer r.Close()
-	want := result.Truth.All()
-	err = r.Sums(t.Context(), 0, math.MaxInt64, math.MaxInt64, func(row recount.Row) error {
-		if n := want[row.Board][row.Item]; n != row.Count {
-			t.Errorf("%s %s: the oracle has %d, sent were %d", row.Board, row.Item, row.Count, n)
-		}
-		delete(want[row.Board], row.Item)
-		return nil
-	})
-	if err != nil {
-		t.Fatal(err)
+	for _, d := range proof.First {
+		t.Errorf("seed %d: %s", cfg.Seed, d)
 	}
-	for board, items := range want {
-		for item, n := range items {
-			t.Errorf("%s %s: the oracle has nothing, sent were %d", board, item, n)
-		}
-	}
+	t.Logf("%d of them stitched, largest max_overcount %d; %d counts of hours, %d of them again, until %s; %d items compared; grades: %s",
+		result.Stitched, result.LargestSeam, result.Counts, result.Again, result.Until.Time(), proof.Compared, &proof.Grades)
+	return result, proof
 }
 
 func TestAMorningOfViews(t *testing.T) {
-	simulate(t, small(t, "views"))
+	cfg := small(t, "views", "2026-11-30T09:00:00Z", 3*time.Hour, 10*time.Second, 60_000)
+	cfg.Restarts = 4
+	simulate(t, cfg)
 }
 
 func TestAnHourOfShares(t *testing.T) {
-	cfg := small(t, "shares")
-	cfg.Length, cfg.Step, cfg.Events, cfg.Restarts = time.Hour, 5*time.Second, 20_000, 2
-	for i := range cfg.Node.Windows {
-		cfg.Node.Windows[i].Refresh = 5 * time.Second
-	}
+	cfg := small(t, "shares", "2026-11-30T09:30:00Z", 50*time.Minute, 10*time.Second, 20_000)
 	cfg.Node.Windows = append(cfg.Node.Windows, crest.Window{Name: "all", Refresh: time.Minute})
+	cfg.Restarts = 2
 	simulate(t, cfg)
+}
+
+// span is a part of the simulated time, by when it begins after the start.
+func (c *Config) span(after, length time.Duration) Span {
+	return Span{From: c.Start.Add(after), To: c.Start.Add(after + length)}
+}
+
+// TestDaysOfHours goes through days that have something special, in steps of minutes.
+func TestDaysOfHours(t *testing.T) {
+	for _, c := range []struct {
+		name, start string
+		length      time.Duration
+		also        func(c *Config)
+	}{
+		{"the clocks go back in Europe, and for an hour nothing comes", "2026-10-24T18:00:00Z", 12 * time.Hour, func(c *Config) {
+			c.Quiet = []Span{c.span(6*time.Hour, time.Hour)}
+		}},
+		{"the clocks go forward in Europe, and the recount is down for 3 hours", "2026-03-28T20:00:00Z", 12 * time.Hour, func(c *Config) {
+			c.RecountDown = []Span{c.span(4*time.Hour, 3*time.Hour)}
+		}},
+		{"a leap day, and the recount is down for 30 hours", "2028-02-28T18:00:00Z", 40 * time.Hour, func(c *Config) {
+			c.RecountDown = []Span{c.span(4*time.Hour, 30*time.Hour)}
+			c.Restarts = 6
+		}},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			cfg := small(t, "views", c.start, c.length, 10*time.Minute, 2000*int(c.length/time.Hour))
+			c.also(&cfg)
+			simulate(t, cfg)
+		})
+	}
 }

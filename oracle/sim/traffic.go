@@ -118,7 +118,6 @@ func (t *traffic) draw(received crest.Millis) event {
 	case r.IntN(1000) == 0:
 		ev.time = received + crest.Millis(r.IntN(4000)) // a clock that is ahead
 	}
-	ev.time = max(ev.time, t.start)
 	ev.item = t.item(received)
 	for d := range t.kinds[ev.kind].dimensions {
 		if r.IntN(33) > 0 {
