@@ -99,37 +99,25 @@ func (c *gradesCmd) source(ctx context.Context) (read func(grade.Filter) (grade.
 	return grade.NewReader(gradesDir(cfg)).Read, "in " + gradesDir(cfg), nil
 }
 
-// collect reads the newest hours, in as many answers as it takes.
+// collect reads the newest hours.
 func (c *gradesCmd) collect(read func(grade.Filter) (grade.Answer, error)) (*gradesReport, error) {
-	report := &gradesReport{Damaged: []string{}, Grades: []grade.Grade{}}
-	f := grade.Filter{Board: c.Board, Window: c.Window}
-	hours, last := 0, time.Time{}
-	for {
-		f.Limit = c.Last - hours
-		answer, err := read(f)
-		if err != nil {
-			return nil, err
-		}
-		for _, d := range answer.Damaged {
-			report.Damaged = append(report.Damaged, damagedText(d))
-		}
-		for _, g := range answer.Grades {
-			if !g.AsOf.Equal(last) {
-				hours, last = hours+1, g.AsOf
-			}
-			if g.Failed() {
-				report.Failed++
-			}
-			if g.Missing {
-				report.Missing++
-			}
-		}
-		report.Grades = append(report.Grades, answer.Grades...)
-		if answer.Next == 0 || hours >= c.Last || f.To != 0 && answer.Next >= f.To {
-			return report, nil
-		}
-		f.To = answer.Next
+	all, err := grade.All(read, grade.Filter{Board: c.Board, Window: c.Window, Limit: c.Last})
+	if err != nil {
+		return nil, err
 	}
+	report := &gradesReport{Damaged: []string{}, Grades: all.Grades}
+	for _, d := range all.Damaged {
+		report.Damaged = append(report.Damaged, damagedText(d))
+	}
+	for i := range all.Grades {
+		if all.Grades[i].Failed() {
+			report.Failed++
+		}
+		if all.Grades[i].Missing {
+			report.Missing++
+		}
+	}
+	return report, nil
 }
 
 func damagedText(d grade.Damaged) string {
@@ -141,9 +129,9 @@ func damagedText(d grade.Damaged) string {
 
 // nothing says why there is nothing to show.
 func (c *gradesCmd) nothing(read func(grade.Filter) (grade.Answer, error), where string) error {
-	if any, err := read(grade.Filter{Limit: 1}); err == nil && len(any.Grades) > 0 {
+	if newest, err := read(grade.Filter{Limit: 1}); err == nil && len(newest.Grades) > 0 {
 		var have []string
-		for _, g := range any.Grades {
+		for _, g := range newest.Grades {
 			have = append(have, g.Board+" "+g.Window)
 		}
 		return fmt.Errorf("there are no such grades %s; the newest hour has those of %s", where, strings.Join(have, ", "))
@@ -189,7 +177,7 @@ func (r *gradesReport) verdict() error {
 	case r.Failed > 0:
 		return fmt.Errorf("%d of %d lists broke a promise", r.Failed, len(r.Grades))
 	case len(r.Damaged) > 0:
-		return fmt.Errorf("the grades of %d hours are damaged", len(r.Damaged))
+		return fmt.Errorf("hours whose grades are damaged: %d", len(r.Damaged))
 	}
 	return nil
 }

@@ -195,7 +195,7 @@ func TestDamagedGradesAreTold(t *testing.T) {
 		t.Fatal(err)
 	}
 	code, out, stderr := call(t, "", "grades", "--data", data, "--check")
-	if code != exitFailure || !strings.HasPrefix(out, "The grades of an hour can't be read: 2026-11-30T10 ("+path) || !strings.Contains(stderr, "1 hours are damaged") {
+	if code != exitFailure || !strings.HasPrefix(out, "The grades of an hour can't be read: 2026-11-30T10 ("+path) || !strings.Contains(stderr, "hours whose grades are damaged: 1") {
 		t.Errorf("%d %s\n%s", code, stderr, out)
 	}
 }

@@ -14,9 +14,9 @@ import (
 // The bounds of one answer of a reader. What is beyond them is told by Next.
 const (
 	maxGrades  = 5000
-	maxFiles   = 200
+	maxFiles   = 64
 	cacheBytes = 32 << 20 // of files whose grades are kept in memory, which take somewhat more there
-	maxDamaged = 20
+	maxDamaged = 20       // that are told
 )
 
 // Filter says which grades are wanted. The zero value wants all.
@@ -66,8 +66,34 @@ func NewReader(dir string) *Reader {
 	return &Reader{dir: dir, room: cacheBytes, cached: map[crest.Millis]*cachedHour{}}
 }
 
-// Read is a reader's Read, for once.
-func Read(dir string, f Filter) (Answer, error) { return NewReader(dir).Read(f) }
+// Read returns all grades of a directory that a filter lets through.
+func Read(dir string, f Filter) (Answer, error) { return All(NewReader(dir).Read, f) }
+
+// All reads all that a filter lets through, in as many answers as it takes.
+func All(read func(Filter) (Answer, error), f Filter) (Answer, error) {
+	all := Answer{Grades: []Grade{}}
+	hours, last := 0, time.Time{}
+	for next := f; ; next.To = all.Next {
+		if f.Limit > 0 {
+			next.Limit = f.Limit - hours
+		}
+		a, err := read(next)
+		if err != nil {
+			return all, err
+		}
+		for _, g := range a.Grades {
+			if !g.AsOf.Equal(last) {
+				hours, last = hours+1, g.AsOf
+			}
+		}
+		all.Grades = append(all.Grades, a.Grades...)
+		all.Damaged = append(all.Damaged, a.Damaged...)
+		all.Next = a.Next
+		if a.Next == 0 || f.Limit > 0 && hours >= f.Limit || next.To != 0 && a.Next >= next.To {
+			return all, nil
+		}
+	}
+}
 
 // Read returns grades. A damaged file is named and passed over.
 func (r *Reader) Read(f Filter) (Answer, error) {

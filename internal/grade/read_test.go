@@ -82,6 +82,19 @@ func TestFilters(t *testing.T) {
 	if !slices.Equal(paged, all) {
 		t.Errorf("in pages: %v", paged)
 	}
+	for limit, want := range map[int]int{0: 120, 9: 36, 30: 120, 31: 120} {
+		calls := 0
+		a, err := All(func(f Filter) (Answer, error) {
+			calls++
+			if f.Limit == 0 || f.Limit > 4 {
+				f.Limit = 4
+			}
+			return r.Read(f)
+		}, Filter{Limit: limit})
+		if err != nil || len(a.Grades) != want || calls != (want/4+3)/4 {
+			t.Errorf("all of limit %d: %d grades in %d calls, %v", limit, len(a.Grades), calls, err)
+		}
+	}
 }
 
 func TestAnAnswerIsBounded(t *testing.T) {
@@ -95,6 +108,16 @@ func TestAnAnswerIsBounded(t *testing.T) {
 	}
 	if got, a = read(t, NewReader(dir), Filter{Board: "nothing", To: a.Next}); len(got) != 0 || a.Next != 0 {
 		t.Errorf("then %d grades, next %s", len(got), a.Next.Time())
+	}
+}
+
+func TestReadGoesOn(t *testing.T) {
+	dir := t.TempDir()
+	for h := range maxFiles + 5 {
+		write(t, dir, h, gradesOf(h)[:1])
+	}
+	if a, err := Read(dir, Filter{}); err != nil || len(a.Grades) != maxFiles+5 || a.Next != 0 {
+		t.Errorf("%d grades, next %d, %v", len(a.Grades), a.Next, err)
 	}
 }
 
