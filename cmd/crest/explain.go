@@ -28,6 +28,7 @@ that comes from hours which have been counted again; the rest is an estimate.
 Examples:
   crest explain video dQw4w9WgXcQ
   crest explain hashtag '#FooBar' --buckets -1
+  crest explain video -- -3aBcDeFgHi                   an id that begins like a flag
   crest explain article a17 --board article/category=sports/region=eu
   crest explain video dQw4w9WgXcQ --json | jq '.windows[] | {window, count, lower}'`
 }

@@ -36,6 +36,8 @@ func (s *syncBuffer) String() string {
 // testServer is crest serve as it runs in a test.
 type testServer struct {
 	address string
+	config  string // file
+	data    string // directory
 	log     syncBuffer
 	cancel  context.CancelFunc
 	done    chan int
@@ -50,9 +52,9 @@ func startServer(t *testing.T, yaml string, flags ...string) *testServer {
 		t.Fatal(err)
 	}
 	ctx, cancel := context.WithCancel(t.Context())
-	s := &testServer{cancel: cancel, done: make(chan int, 1)}
+	s := &testServer{config: file, data: filepath.Join(dir, "data"), cancel: cancel, done: make(chan int, 1)}
 	var out syncBuffer
-	args := []string{"serve", "--config", file, "--data", filepath.Join(dir, "data"), "--listen", "127.0.0.1:0"}
+	args := []string{"serve", "--config", file, "--data", s.data, "--listen", "127.0.0.1:0"}
 	if len(flags) == 0 {
 		flags = []string{"--admin", "127.0.0.1:0"}
 	}
