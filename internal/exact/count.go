@@ -29,7 +29,7 @@ func newCounter(config Config, dir string) *counter {
 // What a count needs beside its region: Go's own memory and the writers of its results, and the pages and updates that each
 // worker has in its hands.
 const (
-	memoryBase   = 40 << 20
+	memoryBase   = 48 << 20
 	memoryWorker = 10 << 20
 	memoryLeast  = 4 << 20 // of the region, when that leaves less
 )

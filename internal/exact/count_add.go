@@ -234,7 +234,7 @@ func (a *adder) group() {
 		a.order = make([]uint32, cap(a.updates))
 	}
 	a.order = a.order[:len(a.updates)]
-	var next [1 << maxParts2]int
+	var next [1 << maxPartBits]int
 	copy(next[:], a.starts)
 	for i := range a.updates {
 		p := t.part(a.updates[i].hash)

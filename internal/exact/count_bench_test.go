@@ -2,6 +2,7 @@ package exact
 
 import (
 	"context"
+	"fmt"
 	"os"
 	"path/filepath"
 	"runtime"
@@ -15,16 +16,26 @@ import (
 	"crest/internal/exact/exacttest"
 )
 
-// BenchmarkHour counts an hour of CREST_ROWS rows (default 1 M) of which 2 % were sent twice. CREST_HOUR keeps the archive in a directory
-// from run to run, CREST_MEMORY (in MiB) is what counting may use.
+// BenchmarkHour counts an hour of CREST_ROWS rows (default 1 M) of which 2 % were sent twice. CREST_HOUR keeps the archive in
+// a directory from run to run, CREST_MEMORY (in MiB) is what counting may use.
 func BenchmarkHour(b *testing.B) {
+	benchmarkHour(b, false)
+}
+
+// BenchmarkNarrowedHour has three boards more for each row.
+func BenchmarkNarrowedHour(b *testing.B) {
+	benchmarkHour(b, true)
+}
+
+func benchmarkHour(b *testing.B, narrowed bool) {
+	b.Helper()
 	rows, memory := envInt(b, "CREST_ROWS", 1_000_000), envInt(b, "CREST_MEMORY", 512)
 	dir := os.Getenv("CREST_HOUR")
 	if dir == "" {
 		dir = b.TempDir()
 	}
-	dir = filepath.Join(dir, strconv.Itoa(rows))
-	hour := exacttest.Hour{Start: exacttest.DefaultStart, Rows: rows, Universe: rows / 4, Duplicates: 0.02, Seed: 1}
+	dir = filepath.Join(dir, fmt.Sprint(rows, narrowed))
+	hour := exacttest.Hour{Start: exacttest.DefaultStart, Rows: rows, Universe: rows / 4, Duplicates: 0.02, Seed: 1, Narrowed: narrowed}
 	view, err := archive.Read(dir)
 	if err == nil && view.State.Watermark == 0 {
 		if err = exacttest.WriteHour(b.Context(), dir, hour); err == nil {
@@ -39,6 +50,9 @@ func BenchmarkHour(b *testing.B) {
 		b.Fatal(err)
 	}
 	config := Config{Types: []TypeBoards{{Name: "video"}}, Memory: int64(memory) << 20, Workers: runtime.GOMAXPROCS(0)}
+	if config.Dimensions = hour.Dimensions(); narrowed {
+		config.Types[0].Narrow = [][]int{{0}, {1}, {0, 1}}
+	}
 	before := cpuTime(b)
 	b.ResetTimer()
 	var s stats
@@ -61,12 +75,12 @@ func countInto(ctx context.Context, dir string, c *counter, in hourInput) (stats
 	if err != nil {
 		return stats{}, err
 	}
-	defer out.Abort()
+	defer func() { _ = out.Abort() }()
 	late, err := counts.CreateLate(filepath.Join(dir, "late"))
 	if err != nil {
 		return stats{}, err
 	}
-	defer late.Abort()
+	defer func() { _ = late.Abort() }()
 	s, err := c.hour(ctx, in, out, late)
 	if err != nil {
 		return s, err

@@ -86,7 +86,7 @@ func (c *column) next() (err error) {
 
 func (c *column) decode(data encoding.Values) error {
 	values := c.left - int(c.page.NumNulls())
-	have := values
+	var have int
 	c.dict = c.page.Dictionary()
 	switch {
 	case c.kind == parquet.ByteArray:

@@ -123,9 +123,9 @@ func countNaively(config Config, all []exacttest.Received, from, to, cut crest.M
 			case hour:
 				first = first && j > i
 			case hour.Add(-time.Hour):
-				first = first && !(near(e, hour) && near(o, hour) && o.At <= e.At)
+				first = first && (!near(e, hour) || !near(o, hour) || o.At > e.At)
 			case end:
-				first = first && !(near(e, end) && near(o, end) && o.At < e.At)
+				first = first && (!near(e, end) || !near(o, end) || o.At >= e.At)
 			}
 		}
 		n.stats.rows++

@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"math/bits"
+	"sync/atomic"
 
 	"crest"
 )
@@ -50,7 +51,7 @@ type idScratch struct {
 const idBatch = 64
 
 // errFull says that a table is too small for a range of hashes. It is not seen outside.
-var errFull = errors.New("table is full") //nolint:gochecknoglobals // a constant
+var errFull = errors.New("table is full")
 
 const (
 	candidatesPer = 8    // rows for each place in the table of candidates, at most
@@ -153,7 +154,7 @@ func (d *dedup) look(w *idScratch, s *idSegment, r hashRange) {
 				continue
 			}
 			p := d.seen.probe(h, rest)
-			touched |= d.seen.words[p.slot>>1]
+			touched |= atomic.LoadUint32(&d.seen.words[p.slot>>1])
 			p.row = int32(row)
 			w.probe[n] = p
 			n++
@@ -173,8 +174,8 @@ func (d *dedup) resolve(ctx context.Context) error {
 		return nil
 	}
 	d.candidates.filter.build(d, d.seen.words)
-	err := d.scan(ctx, true, func(w *idScratch, s *idSegment) error {
-		d.candidates.each(d, w, s, func(c *candidate, row int) {
+	err := d.scan(ctx, true, func(_ *idScratch, s *idSegment) error {
+		d.candidates.each(d, s, func(c *candidate, row int) {
 			switch s.side {
 			case sideOwn:
 				c.meet(d.rows, uint64(s.first)+uint64(row))
@@ -202,8 +203,8 @@ func (d *dedup) compare(ctx context.Context) error {
 		return nil
 	}
 	_, lowEnd, highStart, _ := d.in.edges()
-	return d.scan(ctx, false, func(w *idScratch, s *idSegment) error {
-		d.candidates.each(d, w, s, func(c *candidate, row int) {
+	return d.scan(ctx, false, func(_ *idScratch, s *idSegment) error {
+		d.candidates.each(d, s, func(c *candidate, row int) {
 			number := uint64(s.first) + uint64(row)
 			if c.first != number+firstRow {
 				return

@@ -102,7 +102,7 @@ func (c *candidates) clear() {
 }
 
 // each calls visit for the rows of a segment whose id is a candidate.
-func (c *candidates) each(d *dedup, w *idScratch, s *idSegment, visit func(*candidate, int)) {
+func (c *candidates) each(d *dedup, s *idSegment, visit func(*candidate, int)) {
 	for i := range s.len() {
 		row := s.row(i)
 		h := d.hash(s.id(row))

@@ -18,15 +18,15 @@ func fingerprintSlots(ids int64) int64 { return ids/7*10 + 1024 }
 
 // probe is where an id's fingerprint belongs.
 type probe struct {
-	slot  int
-	print uint32
-	row   int32
+	slot int
+	mark uint32
+	row  int32
 }
 
 // probe places a hash. Rest are bits of it that are spread evenly within the current range of hashes.
 func (f *fingerprints) probe(h, rest uint64) probe {
 	slot, _ := bits.Mul64(rest, uint64(2*len(f.words)))
-	return probe{slot: int(slot), print: max(uint32(h)&0xffff, 1)}
+	return probe{slot: int(slot), mark: max(uint32(h)&0xffff, 1)}
 }
 
 // insert reports whether the fingerprint was there, at its place or in the used slots behind it. When no slot is free it
@@ -39,13 +39,13 @@ func (f *fingerprints) insert(p probe) bool {
 		for {
 			old := atomic.LoadUint32(word)
 			there := old >> shift & 0xffff
-			if there == p.print {
+			if there == p.mark {
 				return true
 			}
 			if there != 0 {
 				break
 			}
-			if atomic.CompareAndSwapUint32(word, old, old|p.print<<shift) {
+			if atomic.CompareAndSwapUint32(word, old, old|p.mark<<shift) {
 				return false
 			}
 		}

@@ -35,12 +35,12 @@ type RankStats struct {
 	Boards     int
 }
 
-// Rank counts the events of any window from the archive itself and calls each for every item of every board, sorted by
+// Rank counts the events of any window from the archive itself and calls visit for every item of every board, sorted by
 // board, then item; what it is given stays valid. Duplicates are decided per hour as a recount does, so the rows of an hour
 // are those of its count.
 //
 // Of a view that has become old it returns archive.ErrReplaced; then it should be called again with a new one.
-func Rank(ctx context.Context, view *archive.View, config RankConfig, each func(counts.Row) error) (RankStats, error) {
+func Rank(ctx context.Context, view *archive.View, config RankConfig, visit func(counts.Row) error) (RankStats, error) {
 	if err := config.validate(); err != nil {
 		return RankStats{}, err
 	}
@@ -75,18 +75,18 @@ func Rank(ctx context.Context, view *archive.View, config RankConfig, each func(
 	if err != nil {
 		return RankStats{}, err
 	}
-	err = c.rank(ctx, inputs, rowFilter{from: config.From, to: config.To, cut: config.By}, each)
+	err = c.rank(ctx, inputs, rowFilter{from: config.From, to: config.To, cut: config.By}, visit)
 	s := c.stats
 	return RankStats{s.rows, s.weight, s.duplicates, s.items, s.boards}, errors.Join(err, c.close())
 }
 
-func (c *counting) rank(ctx context.Context, inputs []hourInput, filter rowFilter, each func(counts.Row) error) error {
+func (c *counting) rank(ctx context.Context, inputs []hourInput, filter rowFilter, visit func(counts.Row) error) error {
 	for _, in := range inputs {
 		if err := c.add(ctx, &in, filter); err != nil {
 			return err
 		}
 	}
-	return c.write(ctx, each, func(counts.Late) error { return nil })
+	return c.write(ctx, visit, func(counts.Late) error { return nil })
 }
 
 func (c *RankConfig) validate() error {

@@ -23,6 +23,7 @@ type stream struct {
 	table *table // a partition of it
 	part  *partition
 	next  int
+	ahead []record // that have been read, last one first
 
 	reader *runReader // or a run
 }
@@ -65,13 +66,24 @@ func (s *stream) advance(ranks []uint32) error {
 	return nil
 }
 
+// readAhead is how many records of a partition are read at a time. They lie anywhere, but so their accesses to memory don't
+// wait for each other.
+const readAhead = 16
+
 func (s *stream) advanceTable(ranks []uint32) {
-	if s.next == s.part.used {
+	if len(s.ahead) == 0 {
+		n := min(readAhead, s.part.used-s.next)
+		for i := range n {
+			s.ahead = append(s.ahead, s.table.at(s.part, *s.table.slot(s.part, s.next+n-1-i)))
+		}
+		s.next += n
+	}
+	n := len(s.ahead)
+	if n == 0 {
 		s.ended = true
 		return
 	}
-	s.record = s.table.at(s.part, *s.table.slot(s.part, s.next))
-	s.next++
+	s.record, s.ahead = s.ahead[n-1], s.ahead[:n-1]
 	s.rank, s.prefix = ranks[s.board], prefixOf(s.item)
 }
 

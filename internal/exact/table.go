@@ -50,9 +50,9 @@ const (
 	placeBits   = 23
 	placeMask   = 1<<placeBits - 1
 	headWords   = 4
-	maxParts2   = 6 // binary logarithm of the most partitions
-	partChunks  = 16
-	updateBatch = 16
+	maxPartBits = 6  // binary logarithm of the most partitions
+	partChunks  = 16 // for each partition, at least, else there are fewer
+	updateBatch = 64
 )
 
 // update is a weight to be added.
@@ -86,7 +86,7 @@ func newTable(memory []byte, seed uint64) *table {
 	for i := range chunks {
 		t.unused = append(t.unused, uint32(chunks-1-i))
 	}
-	bitsOfParts := min(maxParts2, max(0, bits.Len(uint(chunks/partChunks))-1))
+	bitsOfParts := min(maxPartBits, max(0, bits.Len(uint(chunks/partChunks))-1))
 	t.parts = make([]partition, 1<<bitsOfParts)
 	t.partShift = uint(64 - bitsOfParts)
 	return t

@@ -6,6 +6,7 @@ import (
 	"encoding/binary"
 	"iter"
 	"math/rand/v2"
+	"strconv"
 	"time"
 
 	"crest"
@@ -18,6 +19,15 @@ type Hour struct {
 	Universe   int     // items that there are; fewer of them occur
 	Duplicates float64 // part of the rows that repeat one of the last 100,000
 	Seed       uint64
+	Narrowed   bool // events have a category and a region
+}
+
+// Dimensions returns the names of the dimensions that the events have.
+func (h Hour) Dimensions() []string {
+	if h.Narrowed {
+		return []string{"category", "region"}
+	}
+	return nil
 }
 
 // DefaultStart is an hour for whom any will do.
@@ -28,7 +38,7 @@ const remembered = 100_000 // rows that can be repeated
 // WriteHour archives an hour of traffic, and closes it: Zipf(1.05) over items of 11 characters; 99 % of the events were
 // received within two seconds, the others within nine minutes, some of these after the hour's end.
 func WriteHour(ctx context.Context, dir string, h Hour) error {
-	return Write(ctx, dir, nil, h.Events(), h.Start.Add(80*time.Minute))
+	return Write(ctx, dir, h.Dimensions(), h.Events(), h.Start.Add(80*time.Minute))
 }
 
 // Events makes up the hour's events.
@@ -56,6 +66,11 @@ func (h Hour) Events() iter.Seq[Received] {
 				binary.LittleEndian.PutUint64(ev.ID[8:], random.Uint64())
 				ev.Item = Item(zipf.Uint64())
 				ev.Session = random.Uint64()
+				if h.Narrowed {
+					n := zipf.Uint64()
+					ev.Dimensions[0] = "category-" + strconv.FormatUint(n%20, 10)
+					ev.Dimensions[1] = "region-" + strconv.FormatUint(n/20%8, 10)
+				}
 				ev.Time = min(max(at-delay, h.Start), end-1)
 				if len(ring) < cap(ring) {
 					ring = append(ring, ev)
