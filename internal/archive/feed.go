@@ -89,6 +89,9 @@ func (f *feed) read(ctx context.Context, enough func() bool) error {
 			batch, err = reader.Read(ctx, idle)
 		}
 		if ctx.Err() != nil {
+			if errors.Is(context.Cause(ctx), errSinkFailed) {
+				return errSinkFailed
+			}
 			return nil
 		}
 		if err != nil {

@@ -11,8 +11,6 @@ import (
 	"testing"
 	"time"
 
-	"github.com/parquet-go/parquet-go"
-
 	"crest"
 	"crest/internal/eventlog"
 )
@@ -26,11 +24,12 @@ type fakeLog struct {
 	trimmed int               // records that are gone
 	corrupt map[int]int       // record that is damaged: the next that is not
 	batch   int               // records of a batch at most
+	visible int               // how many records there are for readers
 	changed chan struct{}
 }
 
 func newFakeLog(now crest.Millis) *fakeLog {
-	return &fakeLog{now: now, batch: 7, corrupt: map[int]int{}, changed: make(chan struct{})}
+	return &fakeLog{now: now, batch: 7, visible: 1 << 30, corrupt: map[int]int{}, changed: make(chan struct{})}
 }
 
 // set moves the clock.
@@ -68,8 +67,10 @@ func (l *fakeLog) addPayload(b []byte) {
 func (l *fakeLog) Range() (oldest, end eventlog.Offset) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
-	return eventlog.Offset(10 * l.trimmed), eventlog.Offset(10 * len(l.records))
+	return eventlog.Offset(10 * l.trimmed), eventlog.Offset(10 * l.end())
 }
+
+func (l *fakeLog) end() int { return min(len(l.records), l.visible) }
 
 func (l *fakeLog) NewReader(from eventlog.Offset) (eventlog.Reader, error) {
 	oldest, end := l.Range()
@@ -112,7 +113,7 @@ func (r *fakeReader) read() (eventlog.Batch, chan struct{}, error) {
 	if r.at < l.trimmed {
 		return eventlog.Batch{}, nil, &eventlog.TrimmedError{From: eventlog.Offset(10 * r.at), Oldest: eventlog.Offset(10 * l.trimmed)}
 	}
-	to := min(len(l.records), r.at+l.batch)
+	to := min(l.end(), r.at+l.batch)
 	for i := r.at; i < to; i++ {
 		if resume, ok := l.corrupt[i]; ok {
 			if i == r.at {
@@ -206,8 +207,22 @@ type running struct {
 
 func start(tb testing.TB, cfg Config, log eventlog.Log) *running {
 	tb.Helper()
-	return startOn(tb, cfg, disk{}, log)
+	return startOn(tb, cfg, unsynced{}, log)
 }
+
+// unsynced is a disk that leaves out the syncs, which would be most of a test's time.
+type unsynced struct{ disk }
+
+func (unsynced) SyncDir(string) error { return nil }
+
+func (u unsynced) Create(path string) (file, error) {
+	f, err := u.disk.Create(path)
+	return unsyncedFile{f}, err
+}
+
+type unsyncedFile struct{ file }
+
+func (unsyncedFile) Sync() error { return nil }
 
 func startOn(tb testing.TB, cfg Config, st storage, log eventlog.Log) *running {
 	tb.Helper()
@@ -264,14 +279,17 @@ const (
 	hour   = 60 * minute
 )
 
-func leftovers(tb testing.TB, dir string) []string {
+// readTree returns the contents of all files of a directory.
+func readTree(tb testing.TB, dir string) map[string]string {
 	tb.Helper()
-	var all []string
+	all := map[string]string{}
 	err := filepath.WalkDir(dir, func(path string, d os.DirEntry, err error) error {
-		if err == nil && !d.IsDir() {
-			rel, _ := filepath.Rel(dir, path)
-			all = append(all, rel)
+		if err != nil || d.IsDir() {
+			return err
 		}
+		b, err := os.ReadFile(path)
+		rel, _ := filepath.Rel(dir, path)
+		all[rel] = string(b)
 		return err
 	})
 	if err != nil {
@@ -279,5 +297,3 @@ func leftovers(tb testing.TB, dir string) []string {
 	}
 	return all
 }
-
-var _ = parquet.ReadModeSync

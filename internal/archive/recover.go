@@ -27,6 +27,9 @@ func (w *Writer) recover() (record, error) {
 	if err != nil {
 		return record{}, err
 	}
+	if err := w.storage.SyncDir(w.cfg.Dir); err != nil { // nothing may be deleted on the word of a state that could be lost
+		return record{}, err
+	}
 	for _, h := range r.with(found, r.KeptFrom) {
 		_, known := slices.BinarySearch(r.Hours, h)
 		if err := w.tidy(h, r.State, known); err != nil {
@@ -63,34 +66,41 @@ func (w *Writer) lastState(found []crest.Millis) (record, error) {
 	return r, writeDocument(w.storage, path, r)
 }
 
-// stateOfManifests returns the state of the newest commit that is known to be finished: one that another came after.
+// stateOfManifests returns the state of the newest commit that is known to be finished, because another came after it.
 func (w *Writer) stateOfManifests(found []crest.Millis) (record, error) {
-	var states []State
-	var hours []crest.Millis
+	var r record
+	var newest []State
 	for _, h := range found {
 		m, err := readManifest(w.cfg.Dir, h)
 		_, damaged := errors.AsType[*CorruptError](err)
 		switch {
-		case damaged:
-			hours = append(hours, h)
 		case errors.Is(err, fs.ErrNotExist):
-		case err != nil:
+			continue
+		case err != nil && !damaged:
 			return record{}, err
-		default:
-			states = append(states, m.Now.State, m.Before.State)
-			hours = append(hours, h)
+		case err == nil:
+			newest = append(newest, m.Now.State)
+			r.State = later(r.State, m.Before.State)
+		}
+		r.Hours = append(r.Hours, h)
+	}
+	slices.SortFunc(newest, func(a, b State) int { return cmp.Compare(a.Offset, b.Offset) })
+	for _, s := range newest {
+		if s.Offset < newest[len(newest)-1].Offset {
+			r.State = later(r.State, s)
 		}
 	}
-	slices.SortStableFunc(states, func(a, b State) int { return cmp.Compare(b.Offset, a.Offset) })
-	states = slices.CompactFunc(states, func(a, b State) bool { return a.Offset == b.Offset })
-	r := record{Hours: hours}
-	if len(states) > 1 {
-		r.State = states[1]
-	}
-	if w.cfg.Retain > 0 && len(hours) > 0 { // what isn't there from here back may have been deleted
-		r.KeptFrom = max(r.KeptFrom, min(hours[0], r.Watermark.Add(-MinRetain).Floor(hourLength)))
+	if w.cfg.Retain > 0 && len(r.Hours) > 0 { // what isn't there from here back may have been deleted
+		r.KeptFrom = max(r.KeptFrom, min(r.Hours[0], r.Watermark.Add(-MinRetain).Floor(hourLength)))
 	}
 	return r, nil
+}
+
+func later(a, b State) State {
+	if b.Offset > a.Offset {
+		return b
+	}
+	return a
 }
 
 // tidy leaves of an hour what its manifest lists as of the state. Of a known hour something must be there.

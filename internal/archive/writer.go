@@ -95,9 +95,16 @@ func (w *Writer) start() error {
 func (w *Writer) Run(ctx context.Context, log eventlog.Log) error {
 	defer w.end()
 	wait := w.retry.first
-	for {
+	for started := true; ; {
 		before := w.Needed()
-		err := w.archive(ctx, log)
+		var err error
+		if !started {
+			err = w.start()
+		}
+		if err == nil {
+			err = w.archive(ctx, log)
+		}
+		started = false
 		permanent, ok := errors.AsType[*permanentError](err)
 		switch {
 		case err == nil:
@@ -116,9 +123,6 @@ func (w *Writer) Run(ctx context.Context, log eventlog.Log) error {
 		case <-time.After(wait):
 		}
 		wait = min(2*wait, w.retry.longest)
-		if err := w.start(); err != nil {
-			w.failed(err, wait)
-		}
 	}
 }
 
@@ -135,15 +139,18 @@ func (w *Writer) archive(ctx context.Context, log eventlog.Log) error {
 	if len(w.state.Hours) > 0 {
 		f.oldest = w.state.Hours[0]
 	}
+	reading, stop := context.WithCancelCause(ctx)
+	defer stop(nil)
 	sunk := make(chan error, 1)
 	go func() {
 		err := s.run(steps)
 		if err != nil {
 			close(failed)
+			stop(errSinkFailed) // the feed may be waiting for the log, not for the sink
 		}
 		sunk <- err
 	}()
-	err := f.run(ctx)
+	err := f.run(reading)
 	close(steps)
 	if failure := <-sunk; failure != nil {
 		return failure

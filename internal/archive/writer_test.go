@@ -35,11 +35,9 @@ func TestRowsAreTheEvents(t *testing.T) {
 			g := got[i]
 			if g.ID != ev.ID || g.Type != ev.Type || g.Item != ev.Item || g.Spelling != ev.Spelling || g.Time != min(ev.Time, noon) || g.Received != noon ||
 				g.Session != ev.Session || g.Weight != ev.Weight || g.Generated != ev.Generated ||
-				g.Dimensions != values_(ev.Dimensions) {
+				g.Dimensions != valuesOf(ev.Dimensions) {
 				t.Errorf("row %+v of event %+v", g, ev)
 			}
 		}
 	}
 }
-
-func values_(d crest.Dimensions) values { return values{d[0], d[1], d[2], d[3]} }

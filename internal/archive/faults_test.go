@@ -1,0 +1,352 @@
+package archive
+
+import (
+	"context"
+	"fmt"
+	"math/rand/v2"
+	"os"
+	"path/filepath"
+	"slices"
+	"sync"
+	"syscall"
+	"testing"
+	"time"
+)
+
+// The ways in which a frail disk fails.
+type fault int
+
+const (
+	failure   fault = iota // the operation does nothing, or half of what it should, and fails
+	outage                 // so do it and the next few
+	powerLoss              // so do it and all that come after
+)
+
+func (f fault) String() string { return [...]string{"failure", "outage", "power loss"}[f] }
+
+// frail is a disk that fails at one operation, and remembers what of it would survive a loss of power: the contents of a
+// file as of its last sync, the names of a directory as of its last sync, and of everything since then any part.
+type frail struct {
+	mu      sync.Mutex
+	rand    *rand.Rand
+	failAt  int // counted down with each operation
+	fault   fault
+	lasts   int // operations of an outage
+	dead    chan struct{}
+	files   map[string]*inode // as they are
+	durable map[string]*inode // names as of the last sync
+	dirs    map[string]bool   // as they are: true once their names are durable
+}
+
+// inode is what a file's name stands for.
+type inode struct{ synced []byte }
+
+func newFrail(r *rand.Rand, failAt int, f fault) *frail {
+	return &frail{
+		rand: r, failAt: failAt, fault: f, lasts: 2 + r.IntN(6), dead: make(chan struct{}),
+		files: map[string]*inode{}, durable: map[string]*inode{}, dirs: map[string]bool{},
+	}
+}
+
+// operation says whether this one fails.
+func (f *frail) operation() error {
+	f.failAt--
+	failed := f.failAt == 0 || f.failAt < 0 && (f.fault == powerLoss || f.fault == outage && f.failAt > -f.lasts)
+	if f.failAt == 0 && f.fault == powerLoss {
+		close(f.dead)
+	}
+	if failed {
+		return syscall.ENOSPC
+	}
+	return nil
+}
+
+func (f *frail) Create(path string) (file, error) {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	if err := f.operation(); err != nil {
+		return nil, err
+	}
+	inner, err := disk{}.Create(path)
+	node := &inode{}
+	f.files[path] = node
+	return &frailFile{inner, f, path, node}, err
+}
+
+func (f *frail) Rename(from, to string) error {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	if err := f.operation(); err != nil {
+		return err
+	}
+	f.files[to] = f.files[from]
+	delete(f.files, from)
+	return disk{}.Rename(from, to)
+}
+
+func (f *frail) Remove(path string) error {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	if err := f.operation(); err != nil {
+		return err
+	}
+	delete(f.files, path)
+	delete(f.dirs, path)
+	return disk{}.Remove(path)
+}
+
+func (f *frail) MakeDir(path string) error {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	if err := f.operation(); err != nil {
+		return err
+	}
+	f.dirs[path] = false
+	return disk{}.MakeDir(path)
+}
+
+func (f *frail) SyncDir(dir string) error {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	if err := f.operation(); err != nil {
+		return err
+	}
+	for path := range f.durable {
+		if filepath.Dir(path) == dir {
+			delete(f.durable, path)
+		}
+	}
+	for path, node := range f.files {
+		if filepath.Dir(path) == dir {
+			f.durable[path] = node
+		}
+	}
+	for path := range f.dirs {
+		if filepath.Dir(path) == dir {
+			f.dirs[path] = true
+		}
+	}
+	return nil
+}
+
+type frailFile struct {
+	file
+	disk *frail
+	path string
+	node *inode
+}
+
+func (f *frailFile) Write(b []byte) (int, error) {
+	f.disk.mu.Lock()
+	defer f.disk.mu.Unlock()
+	if err := f.disk.operation(); err != nil {
+		n := f.disk.rand.IntN(len(b) + 1)
+		if _, err := f.file.Write(b[:n]); err != nil {
+			panic(err)
+		}
+		return n, err
+	}
+	return f.file.Write(b)
+}
+
+func (f *frailFile) Sync() error {
+	f.disk.mu.Lock()
+	defer f.disk.mu.Unlock()
+	content, err := os.ReadFile(f.path)
+	if err != nil {
+		panic(err)
+	}
+	if err := f.disk.operation(); err != nil {
+		f.node.synced = f.disk.mixed(f.node.synced, content) // the system takes for written what never was
+		return err
+	}
+	f.node.synced = content
+	return nil
+}
+
+// mixed returns what may be on disk of a file that was synced as before and holds now.
+func (f *frail) mixed(before, now []byte) []byte {
+	size := min(len(before), len(now))
+	size += f.rand.IntN(max(len(before), len(now)) - size + 1)
+	result := make([]byte, size)
+	const sector = 64
+	for at := 0; at < size; at += sector {
+		from := now
+		if f.rand.IntN(3) == 0 {
+			from = before
+		}
+		if at < len(from) {
+			copy(result[at:min(at+sector, size)], from[at:])
+		}
+	}
+	return result
+}
+
+// lose makes of the directory what a loss of power leaves.
+func (f *frail) lose(tb testing.TB) {
+	tb.Helper()
+	contents := map[*inode][]byte{}
+	names := map[string]bool{}
+	for path, node := range f.files {
+		b, err := os.ReadFile(path)
+		if err != nil {
+			tb.Fatal(err)
+		}
+		contents[node] = f.mixed(node.synced, b)
+		names[path] = true
+	}
+	for path := range f.durable {
+		names[path] = true
+	}
+	for path := range names {
+		node := f.files[path]
+		if f.rand.IntN(2) == 0 {
+			node = f.durable[path]
+		}
+		os.Remove(path)
+		if node == nil {
+			continue
+		}
+		b, ok := contents[node]
+		if !ok {
+			b = node.synced
+		}
+		if err := os.WriteFile(path, b, 0o600); err != nil && !os.IsNotExist(err) { // it was in a directory that is deleted
+			tb.Fatal(err)
+		}
+	}
+	for path, durable := range f.dirs {
+		if !durable && f.rand.IntN(2) == 0 {
+			os.RemoveAll(path)
+		}
+	}
+}
+
+// Every operation of the disk fails once, or is the last before the power goes. Whatever a reader sees then is right, and
+// after catching up every event is there once.
+func TestEveryOperationFails(t *testing.T) {
+	r := seeded(t)
+	log := newFakeLog(noon)
+	want := fill(r, log, nil, 40)
+	log.now += hour
+	operations := 0
+	for _, f := range []fault{failure, outage, powerLoss} {
+		for failAt := 1; ; failAt += stride(r, failAt) {
+			seed := r.Uint64()
+			survived := false
+			t.Run(fmt.Sprintf("%v/%d", f, failAt), func(t *testing.T) {
+				st := newFrail(rand.New(rand.NewPCG(seed, 0)), failAt, f)
+				cfg := Config{Dir: filepath.Join(t.TempDir(), "archive"), FileRows: 40}
+				live(t, cfg, st, log)
+				survived = st.failAt > 0
+				if f == powerLoss && !survived {
+					st.lose(t)
+				}
+				checkSeen(t, cfg.Dir, want)
+				w := start(t, cfg, log)
+				w.commit(t)
+				w.mustStop(t)
+				sameRows(t, readAll(t, cfg.Dir), want.all())
+				checkNothingElse(t, cfg.Dir)
+				operations = max(operations, failAt)
+			})
+			if survived || t.Failed() {
+				break
+			}
+		}
+	}
+	if operations < 100 {
+		t.Errorf("only %d operations of the disk", operations)
+	}
+}
+
+// stride is how far the next operation to fail is from the last: the first few are all tried, of the others some in each run,
+// unless CREST_EVERY_FAULT is set.
+func stride(r *rand.Rand, failAt int) int {
+	if os.Getenv("CREST_EVERY_FAULT") != "" {
+		return 1
+	}
+	return 1 + r.IntN(1+failAt/2)
+}
+
+// live runs writers on a frail disk until all is archived, or the power goes.
+func live(t *testing.T, cfg Config, st *frail, log *fakeLog) {
+	t.Helper()
+	for {
+		w, err := open(cfg, st)
+		if err != nil {
+			select {
+			case <-st.dead:
+				return
+			default:
+				continue // as whoever starts the program again
+			}
+		}
+		w.retry = retry{time.Microsecond, time.Microsecond}
+		ctx, cancel := context.WithCancel(t.Context())
+		done := make(chan error, 1)
+		go func() { done <- w.Run(ctx, log) }()
+		committed := make(chan error, 1)
+		go func() { committed <- w.Commit(t.Context()) }()
+		select {
+		case <-st.dead:
+		case err := <-committed:
+			if err != nil {
+				t.Error(err)
+			}
+		}
+		cancel()
+		<-done
+		if err := w.Close(); err != nil {
+			t.Error(err)
+		}
+		return
+	}
+}
+
+// checkSeen sees that a reader gets whole files alone, every event at most once, and all that the state promises.
+func checkSeen(t *testing.T, dir string, want expected) {
+	t.Helper()
+	v, err := Read(dir)
+	if err != nil {
+		t.Fatal(err)
+	}
+	got := readAll(t, dir)
+	known := map[stored]bool{}
+	for _, s := range want.all() {
+		known[s] = true
+	}
+	for _, s := range got {
+		if !known[s] {
+			t.Fatalf("%+v is there twice, or was never sent", s)
+		}
+		delete(known, s)
+	}
+	sameRows(t, slices.DeleteFunc(got, func(s stored) bool { return s.Received >= v.State.Watermark }), want.before(v.State.Watermark))
+}
+
+// checkNothingElse sees that nothing is left of what was not finished.
+func checkNothingElse(t *testing.T, dir string) {
+	t.Helper()
+	v, err := Read(dir)
+	if err != nil {
+		t.Fatal(err)
+	}
+	listed := map[string]bool{"LOCK": true, stateName: true}
+	for _, h := range v.Hours() {
+		hour, err := v.Hour(h)
+		if err != nil {
+			t.Fatal(err)
+		}
+		rel, _ := filepath.Rel(dir, hourDir(dir, h))
+		listed[filepath.Join(rel, manifestName)] = true
+		for _, f := range hour.Files {
+			listed[filepath.Join(rel, f.Name)] = true
+		}
+	}
+	for name := range readTree(t, dir) {
+		if !listed[name] && filepath.Base(name) != manifestName {
+			t.Errorf("%s is left over", name)
+		}
+	}
+}

@@ -1,0 +1,334 @@
+package archive
+
+import (
+	"errors"
+	"os"
+	"path/filepath"
+	"slices"
+	"testing"
+	"time"
+
+	"crest"
+)
+
+// Events that come late to an hour, one by one, don't leave a file each.
+func TestLateEventsShareAFile(t *testing.T) {
+	log := newFakeLog(noon + 30*minute)
+	cfg := Config{Dir: t.TempDir()}
+	want := expected{}
+	w := start(t, cfg, log)
+	send := func(ev crest.Event) {
+		log.add(nil, ev)
+		want.add(ev, log.now)
+	}
+	send(event(1, noon))
+	for n := range 30 {
+		log.set(log.now + 10*minute)
+		send(event(10+n, noon+1))
+	}
+	w.commit(t)
+	w.mustStop(t)
+	sameRows(t, readAll(t, cfg.Dir), want.all())
+	h, err := view(t, cfg.Dir).Hour(noon)
+	if err != nil {
+		t.Fatal(err)
+	}
+	// One for each slot until the hour was closed at 13:10, the last of them taken up by all that came later.
+	if len(h.Files) != 4 || h.Files[3].Rows != 28 {
+		t.Errorf("%d files: %+v", len(h.Files), h.Files)
+	}
+	checkNothingElse(t, cfg.Dir)
+}
+
+// A file with other columns is left alone.
+func TestDimensionsChange(t *testing.T) {
+	log := newFakeLog(noon + 3*hour)
+	cfg := Config{Dir: t.TempDir(), Dimensions: []string{"category", "region"}}
+	put := func(n int) {
+		ev := event(n, noon)
+		ev.Dimensions = crest.Dimensions{"sports", "eu"}
+		log.add([]string{"category", "region"}, ev)
+		w := start(t, cfg, log)
+		w.commit(t)
+		w.mustStop(t)
+	}
+	put(1)
+	cfg.Dimensions = []string{"region"}
+	put(2)
+	put(3)
+	v := view(t, cfg.Dir)
+	h, err := v.Hour(noon)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if !slices.Equal(v.State.Dimensions, []string{"region"}) || len(h.Files) != 2 {
+		t.Fatalf("%+v, files %+v", v.State, h.Files)
+	}
+	rows := readFile(t, v, noon, h.Files[1])
+	if len(rows) != 2 || rows[0].Dimensions.V0 != "eu" || rows[1].Dimensions.V0 != "eu" {
+		t.Errorf("rows %+v", rows)
+	}
+	p, c, err := v.OpenFile(noon, h.Files[0])
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer c.Close()
+	if _, ok := p.Schema().Lookup(ColumnDimensions, "category"); !ok {
+		t.Error("the first file has lost a column")
+	}
+}
+
+// Where events come in no order at all, all hours are written at once, with bounded memory.
+func TestManyHoursAtOnce(t *testing.T) {
+	r := seeded(t)
+	log := newFakeLog(noon)
+	log.batch = 100
+	cfg := Config{Dir: t.TempDir()}
+	want := expected{}
+	for n := range 60_000 {
+		ev := event(n, noon-crest.Millis(r.Int64N(int64(40*hour))))
+		if n%500 == 0 {
+			log.set(log.now + 1)
+		}
+		log.add(nil, ev)
+		want.add(ev, log.now)
+	}
+	w := start(t, cfg, log)
+	w.commit(t)
+	w.mustStop(t)
+	sameRows(t, readAll(t, cfg.Dir), want.all())
+}
+
+func TestFilesAreOfALimitedSize(t *testing.T) {
+	log := newFakeLog(noon)
+	for n := range 5000 {
+		log.add(nil, event(n, noon))
+	}
+	cfg := Config{Dir: t.TempDir(), FileRows: 1000}
+	w := start(t, cfg, log)
+	w.commit(t)
+	w.mustStop(t)
+	h, err := view(t, cfg.Dir).Hour(noon)
+	if err != nil {
+		t.Fatal(err)
+	}
+	rows := int64(0)
+	for _, f := range h.Files {
+		if f.Rows > 1000+blockRows {
+			t.Errorf("%s has %d rows", f.Name, f.Rows)
+		}
+		rows += f.Rows
+	}
+	if len(h.Files) < 3 || rows != 5000 {
+		t.Errorf("%d files with %d rows", len(h.Files), rows)
+	}
+}
+
+func TestRetention(t *testing.T) {
+	log := newFakeLog(noon)
+	deleted := 0
+	cfg := Config{Dir: t.TempDir(), Retain: 100 * time.Hour, Observer: Observer{Deleted: func(hours int, bytes int64) {
+		deleted += hours
+		if bytes <= 0 {
+			t.Errorf("%d hours with %d bytes", hours, bytes)
+		}
+	}}}
+	w := start(t, cfg, log)
+	for n := range 5 {
+		log.add(nil, event(n, log.now))
+		w.commit(t)
+		log.set(log.now + 24*hour)
+	}
+	w.waitFor(t, noon+120*hour)
+	w.commit(t)
+	w.mustStop(t)
+	v := view(t, cfg.Dir)
+	// At 120 h, hours that ended 100 h ago go: that of noon. What began 20 h after it is the oldest that is kept.
+	if v.State.KeptFrom != noon+20*hour || !slices.Equal(v.Hours(), []crest.Millis{noon + 24*hour, noon + 48*hour, noon + 72*hour, noon + 96*hour}) {
+		t.Errorf("kept from %s, hours %v", v.State.KeptFrom.Time(), v.Hours())
+	}
+	if deleted != 1 || exists(filepath.Dir(hourDir(cfg.Dir, noon))) {
+		t.Errorf("%d hours deleted; their day is there: %v", deleted, exists(filepath.Dir(hourDir(cfg.Dir, noon))))
+	}
+	if h, err := v.Hour(noon); err != nil || len(h.Files) != 0 {
+		t.Errorf("the deleted hour is %+v, error %v", h, err)
+	}
+}
+
+// full returns an archive with files in three hours, and its configuration.
+func full(t *testing.T, observer Observer) Config {
+	t.Helper()
+	log := newFakeLog(noon)
+	cfg := Config{Dir: t.TempDir(), FileRows: 300, Observer: observer}
+	w := start(t, cfg, log)
+	for n := range 1500 {
+		log.set(log.now + 6*second)
+		log.add(nil, event(n, log.now-crest.Millis(n%7)*minute))
+	}
+	w.commit(t)
+	w.mustStop(t)
+	return cfg
+}
+
+// Whatever file is damaged or missing, a reader is told which; nothing is read as if it were right.
+func TestDamageIsFound(t *testing.T) {
+	r := seeded(t)
+	cfg := full(t, Observer{})
+	want := readAll(t, cfg.Dir)
+	for name, content := range readTree(t, cfg.Dir) {
+		if name == "LOCK" {
+			continue
+		}
+		path := filepath.Join(cfg.Dir, name)
+		damage := map[string]func(){
+			"missing":   func() { os.Remove(path) },
+			"shortened": func() { write(t, path, content[:len(content)-1-r.IntN(len(content)-1)]) },
+			"lengthened": func() {
+				write(t, path, content+"x")
+			},
+			"flipped": func() {
+				b := []byte(content)
+				b[r.IntN(len(b))] ^= 1 << r.IntN(8)
+				write(t, path, string(b))
+			},
+		}
+		for kind, do := range damage {
+			do()
+			got, err := readQuietly(cfg.Dir)
+			corrupt, ok := errors.AsType[*CorruptError](err)
+			switch {
+			case err == nil && (name == stateName && kind == "missing" && len(got) == 0):
+			case err == nil && slices.Equal(got, want): // white space of a manifest
+			case err == nil:
+				t.Errorf("%s %s: %d rows were read", name, kind, len(got))
+			case !ok && name != stateName && filepath.Base(name) != manifestName || ok && corrupt.Path != path:
+				t.Errorf("%s %s: %v", name, kind, err)
+			}
+		}
+		write(t, path, content)
+	}
+	sameRows(t, readAll(t, cfg.Dir), want)
+}
+
+func write(t *testing.T, path, content string) {
+	t.Helper()
+	if err := os.WriteFile(path, []byte(content), 0o600); err != nil {
+		t.Fatal(err)
+	}
+}
+
+// readQuietly counts on errors instead of failing.
+func readQuietly(dir string) ([]stored, error) {
+	v, err := Read(dir)
+	if err != nil {
+		return nil, err
+	}
+	var all []stored
+	for _, h := range v.Hours() {
+		hour, err := v.Hour(h)
+		if err != nil {
+			return nil, err
+		}
+		for _, f := range hour.Files {
+			if err := v.Verify(h, f); err != nil {
+				return nil, err
+			}
+			p, c, err := v.OpenFile(h, f)
+			if err != nil {
+				return nil, err
+			}
+			rows := make([]row, f.Rows)
+			_, _ = newParquetReader(p, nil).Read(rows)
+			c.Close()
+			for _, r := range rows {
+				all = append(all, stored{r, h})
+			}
+		}
+	}
+	return all, nil
+}
+
+// A writer that finds the state or a manifest damaged makes it again; what it can't make again it says is lost.
+func TestWriterRepairs(t *testing.T) {
+	repaired := &note{}
+	cfg := full(t, Observer{Repaired: func(path, what string) { repaired.add(path + ": " + what) }})
+	want := readAll(t, cfg.Dir)
+	state := view(t, cfg.Dir).State
+	reopen := func() {
+		t.Helper()
+		w, err := open(cfg, unsynced{})
+		if err != nil {
+			t.Fatal(err)
+		}
+		w.Close()
+	}
+	reopen()
+	if len(repaired.all) > 0 {
+		t.Errorf("nothing was damaged, and %q", repaired.all)
+	}
+	for _, h := range view(t, cfg.Dir).Hours() {
+		path := filepath.Join(hourDir(cfg.Dir, h), manifestName)
+		for _, content := range []string{"", "{}", `{"version":1,"checksum":"","content":{"hour":1}}`} {
+			write(t, path, content)
+			reopen()
+			if !repaired.has(path) {
+				t.Errorf("nobody was told about %s", path)
+			}
+			sameRows(t, readAll(t, cfg.Dir), want)
+		}
+		os.Remove(path)
+		reopen()
+		sameRows(t, readAll(t, cfg.Dir), want)
+	}
+	// The state goes back by a commit at most, and the rows of that come from the log again.
+	os.Remove(filepath.Join(cfg.Dir, stateName))
+	reopen()
+	got := view(t, cfg.Dir).State
+	if got.Watermark > state.Watermark || got.Watermark < state.Watermark-20*minute || got.Offset > state.Offset {
+		t.Errorf("state %+v, was %+v", got, state)
+	}
+	after := func(s stored) bool { return s.Received >= got.Watermark }
+	sameRows(t, slices.DeleteFunc(readAll(t, cfg.Dir), after), slices.DeleteFunc(slices.Clone(want), after))
+	// An hour that is gone stays known.
+	lost := view(t, cfg.Dir).Hours()[0]
+	os.RemoveAll(hourDir(cfg.Dir, lost))
+	reopen()
+	_, err := view(t, cfg.Dir).Hour(lost)
+	if _, ok := errors.AsType[*CorruptError](err); !ok {
+		t.Errorf("the hour whose files are gone: %v", err)
+	}
+}
+
+// A reader whose view is older than what the writer has replaced is told to look again.
+func TestReplacedFiles(t *testing.T) {
+	log := newFakeLog(noon + 3*hour)
+	cfg := Config{Dir: t.TempDir(), Retain: MinRetain}
+	w := start(t, cfg, log)
+	log.add(nil, event(1, noon))
+	w.commit(t)
+	old := view(t, cfg.Dir)
+	h, err := old.Hour(noon)
+	if err != nil || len(h.Files) != 1 {
+		t.Fatal(h, err)
+	}
+	log.set(log.now + 20*minute)
+	log.add(nil, event(2, noon))
+	w.commit(t)
+	if _, _, err := old.OpenFile(noon, h.Files[0]); !errors.Is(err, ErrReplaced) {
+		t.Errorf("the file that was replaced: %v", err)
+	}
+	now := view(t, cfg.Dir)
+	if h, err = now.Hour(noon); err != nil || len(h.Files) != 1 || h.Files[0].Rows != 2 {
+		t.Fatal(h, err)
+	}
+	log.set(log.now + 100*hour)
+	w.waitFor(t, log.now.Floor(Slot))
+	w.commit(t)
+	if _, err := now.Hour(noon); !errors.Is(err, ErrReplaced) {
+		t.Errorf("the hour that was deleted: %v", err)
+	}
+	if _, _, err := now.OpenFile(noon, h.Files[0]); !errors.Is(err, ErrReplaced) {
+		t.Errorf("the file that was deleted: %v", err)
+	}
+	w.mustStop(t)
+}
