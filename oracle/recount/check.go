@@ -28,7 +28,8 @@ type Report struct {
 type Recount struct {
 	counter
 
-	exact *counted
+	exact   *counted
+	checked bool // the table counted has what Check has counted
 }
 
 // Open starts the engine and reads the manifests. There has to be an archive; exact counts may be missing.
@@ -73,7 +74,7 @@ func (r *Recount) Check(ctx context.Context, report *Report, progress func(hour 
 			progress(h.Start)
 		}
 	}
-	report.Until = r.exact.Until
+	report.Until, r.checked = r.exact.Until, true
 	if err := r.checkRun(ctx, report); err != nil {
 		return err
 	}

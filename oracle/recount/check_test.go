@@ -239,7 +239,7 @@ func TestListsAgainstTheOracle(t *testing.T) {
 	for name, breakIt := range map[string]func(l *crest.List){
 		"":                                 func(*crest.List) {},
 		"the truth lies in":                func(l *crest.List) { l.Top[0].Count-- },
-		"it is 18, and 2 of copies":        func(l *crest.List) { l.Top[0].Count += 8; l.Top[0].Error = 4 },
+		"it is 18, with copies 20":         func(l *crest.List) { l.Top[0].Count += 8; l.Top[0].Error = 4 },
 		"is missing with 17":               func(l *crest.List) { l.Cutoff = 16 },
 		"total 9":                          func(l *crest.List) { l.Total = 9 },
 		"hours have been counted until 20": func(l *crest.List) { l.ExactUntil = asOf.Add(2 * time.Hour) },

@@ -14,7 +14,7 @@ type Row struct {
 }
 
 // Sums counts the events of [from, to) that were received before a moment, straight from the archive, and calls each with
-// every item, by board and item.
+// every item, by board and item. Hours whose raw events are gone have what [Recount.Check], if it was called, took from Crest.
 func (r *Recount) Sums(ctx context.Context, from, to, by crest.Millis, each func(Row) error) error {
 	if err := r.sum(ctx, "sums", from, to, by); err != nil {
 		return err
@@ -39,7 +39,11 @@ func (r *Recount) sum(ctx context.Context, table string, from, to, by crest.Mill
 			return fmt.Errorf("hour %s: %w", hourText(hour), err)
 		}
 	}
-	return nil
+	gone := r.archive.state.KeptFrom
+	if !r.checked || gone == 0 {
+		return nil
+	}
+	return r.run(ctx, fmt.Sprintf("INSERT INTO %s SELECT * FROM counted WHERE hour < %d AND hour >= %d AND hour < %d", table, int64(gone), int64(from), int64(to)))
 }
 
 func (r *Recount) sumRows(ctx context.Context, table string, each func(Row) error) error {

@@ -116,6 +116,19 @@ func (n *node) post(ctx context.Context, body []byte, events int) error {
 	return nil
 }
 
+// retain trims the log once an hour.
+func (n *node) retain(t crest.Millis) error {
+	if t != t.Floor(time.Hour) {
+		return nil
+	}
+	needed := n.counter.Needed()
+	if n.exact != nil {
+		needed = min(needed, n.exact.archive.Needed())
+	}
+	_, err := n.disk.Retain(needed)
+	return err
+}
+
 // patience is how long a step may take by the real clock before something must be stuck.
 const patience = 5 * time.Minute
 

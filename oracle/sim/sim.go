@@ -51,6 +51,7 @@ type Result struct {
 	Events      int    // sent, copies included
 	Copies      int
 	Repeats     int    // copies that came after the dedup horizon
+	Crossed     int    // copies in another hour than the first, near the boundary
 	Late        int    // sent more than 10 s after they happened
 	Lists       int    // checked
 	Entries     int    // checked
@@ -209,6 +210,9 @@ func (r *run) steps(ctx context.Context, start, step crest.Millis) error {
 				return fmt.Errorf("restart at %s: %w", t.Time(), err)
 			}
 		}
+		if err := r.node.retain(t); err != nil {
+			return err
+		}
 		r.result.End = t
 		if r.Progress != nil && t%crest.Millis(time.Hour/time.Millisecond) == 0 {
 			r.Progress(Progress{At: t.Time(), Events: r.result.Events, Lists: r.result.Lists, Violations: r.result.Violations})
@@ -289,6 +293,9 @@ func (r *run) copy(a *again, at crest.Millis) bool {
 	}
 	r.append(&ev)
 	r.result.Copies++
+	if min(ev.time, at).Floor(time.Hour) != a.first.Floor(time.Hour) {
+		r.result.Crossed++
+	}
 	if !known {
 		r.result.Repeats++
 		r.truth.add(&ev, at, true)

@@ -50,8 +50,8 @@ func simulate(t *testing.T, cfg Config) (*Result, *Proof) {
 	if err != nil {
 		t.Fatalf("seed %d: %v", cfg.Seed, err)
 	}
-	t.Logf("seed %d: %d events, %d copies of which %d after the dedup horizon, %d late; %d lists with %d entries; %d stops, %d crashes",
-		cfg.Seed, result.Events, result.Copies, result.Repeats, result.Late, result.Lists, result.Entries, result.Stops, result.Crashes)
+	t.Logf("seed %d: %d events, %d copies (%d after the dedup horizon, %d across hours), %d late; %d lists with %d entries; %d stops, %d crashes",
+		cfg.Seed, result.Events, result.Copies, result.Repeats, result.Crossed, result.Late, result.Lists, result.Entries, result.Stops, result.Crashes)
 	for _, v := range result.First {
 		t.Errorf("seed %d: %s", cfg.Seed, v)
 	}
@@ -86,6 +86,18 @@ func TestAnHourOfShares(t *testing.T) {
 // span is a part of the simulated time, by when it begins after the start.
 func (c *Config) span(after, length time.Duration) Span {
 	return Span{From: c.Start.Add(after), To: c.Start.Add(after + length)}
+}
+
+// TestOldHoursAreDeleted goes on for longer than raw hours are kept, and the log too.
+func TestOldHoursAreDeleted(t *testing.T) {
+	cfg := small(t, "views", "2026-11-26T00:00:00Z", 100*time.Hour, 30*time.Minute, 40_000)
+	cfg.Node.Archive.Retain = 76 * time.Hour
+	cfg.Node.Log.RetainAge, cfg.Node.Log.Segment = 6*time.Hour, 64*config.KiB
+	cfg.Restarts = 3
+	_, proof := simulate(t, cfg)
+	if proof.Unverified == 0 {
+		t.Error("no raw hour was deleted")
+	}
 }
 
 // TestDaysOfHours goes through days that have something special, in steps of minutes.

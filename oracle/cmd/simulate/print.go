@@ -33,7 +33,7 @@ func spans(start time.Time, text string) ([]sim.Span, error) {
 }
 
 func printResult(r *sim.Result, took time.Duration) {
-	fmt.Printf("sent      %d events: %d copies, of which %d after the dedup horizon; %d came more than 10 s late\n", r.Events, r.Copies, r.Repeats, r.Late)
+	fmt.Printf("sent      %d events: %d copies, of which %d after the dedup horizon and %d across an hour's boundary; %d came more than 10 s late\n", r.Events, r.Copies, r.Repeats, r.Crossed, r.Late)
 	fmt.Printf("lists     %d with %d entries, all checked; %d had an exact part, their largest max_overcount was %d\n", r.Lists, r.Entries, r.Stitched, r.LargestSeam)
 	fmt.Printf("recount   %d hours, and %d of them again; exact until %s\n", r.Counts-r.Again, r.Again, r.Until.Time().Format(time.RFC3339))
 	fmt.Printf("restarts  %d stops, %d crashes\n", r.Stops, r.Crashes)
