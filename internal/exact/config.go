@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"runtime"
 	"slices"
+	"strings"
 	"time"
 
 	"crest"
@@ -120,21 +121,21 @@ func shapesOf(c *Config) []string {
 	for _, t := range c.Types {
 		shapes = append(shapes, t.Name)
 		for _, set := range t.Narrow {
-			shape := t.Name
+			parts := []string{t.Name}
 			for _, d := range set {
-				shape += "/" + c.Dimensions[d]
+				parts = append(parts, c.Dimensions[d])
 			}
-			shapes = append(shapes, shape)
+			shapes = append(shapes, strings.Join(parts, "/"))
 		}
 	}
 	slices.Sort(shapes)
 	return slices.Compact(shapes)
 }
 
-// boardsID stands for the kinds of boards that are counted.
-func boardsID(c *Config) string {
+// boardsID stands for kinds of boards.
+func boardsID(shapes []string) string {
 	var id identity
-	for _, s := range shapesOf(c) {
+	for _, s := range shapes {
 		id.add(s)
 	}
 	return id.text()
@@ -153,7 +154,7 @@ func hourText(hour crest.Millis) string {
 type Observer struct {
 	Progress func(Progress)      // often, from several goroutines
 	Waiting  func(holder string) // another recounter is at work: who, as far as it says so
-	Problem  func(Problem)       // something is damaged or can't be counted
+	Problem  func(Problem)       // something is damaged or can't be counted; told once as long as it lasts
 }
 
 // Progress says what a round is doing.
@@ -177,7 +178,7 @@ const (
 )
 
 // Problem is something that keeps counts from being exact. Its subject is an hour or a file, or both.
-type Problem struct {
+type Problem struct { //nolint:errname // it is told more often than returned
 	Hour crest.Millis // 0 when it concerns no single hour
 	Path string       // "" when it concerns no single file
 	Err  error

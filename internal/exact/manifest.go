@@ -50,7 +50,7 @@ type hourCount struct {
 	Weight     uint64       `json:"weight"`           // of all types
 	Duplicates uint64       `json:"duplicates"`       // weight dropped as sent before
 	LateWeight uint64       `json:"late_weight"`      // of Weight, received after the hour's end
-	Items      int64        `json:"items"`            // of all types
+	Items      int64        `json:"items"`            // over all boards
 }
 
 // totalEntry is the sum of a window's hours.

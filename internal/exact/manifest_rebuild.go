@@ -207,7 +207,7 @@ func (x *round) restoreFrom(ctx context.Context, h *hourEntry, inputs []input) e
 	if err != nil {
 		return err
 	}
-	defer w.Abort()
+	defer func() { _ = w.Abort() }() // nothing after Close
 	if err := w.Set(hourKey, string(about)); err != nil {
 		return err
 	}

@@ -21,6 +21,7 @@ type Recounter struct {
 	forced map[crest.Millis]bool
 	verify bool             // the next round is to verify the checksums of what lists need
 	failed map[string]error // what could not be counted, by what it was to be counted from
+	told   map[string]bool  // problems that there are
 }
 
 // NewRecounter touches nothing on disk yet.
@@ -75,7 +76,7 @@ type HourResult struct {
 	Weight     uint64 // counted, of all types
 	Duplicates uint64 // weight dropped as sent before
 	Late       uint64 // of the weight counted, received after the hour's end
-	Items      int64  // of all types
+	Items      int64  // over all boards
 	Boards     int
 	Bytes      int64 // of the hour's files
 }
@@ -132,12 +133,21 @@ func (r *Recounter) end(x *round) {
 	for _, c := range x.result.Counted {
 		delete(r.forced, c.Hour)
 	}
+	told := map[string]bool{}
+	var news []Problem
 	for _, p := range x.result.Problems {
 		delete(r.forced, p.Hour)
+		if text := p.Error(); !told[text] {
+			told[text] = true
+			if !r.told[text] {
+				news = append(news, p)
+			}
+		}
 	}
+	r.told = told
 	r.mu.Unlock()
 	if f := r.config.Observer.Problem; f != nil {
-		for _, p := range x.result.Problems {
+		for _, p := range news {
 			f(p)
 		}
 	}

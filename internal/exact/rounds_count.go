@@ -36,7 +36,7 @@ func (x *round) countAll(ctx context.Context, p plan) (changed bool, err error) 
 	if x.m.Boards == nil {
 		x.m.Boards = map[string][]string{}
 	}
-	x.m.Boards[x.sight.boards] = shapesOf(x.config)
+	x.m.Boards[boardsID(x.sight.shapes)] = x.sight.shapes
 	if n := len(x.m.Hours); n > 0 && p.first < x.m.first() {
 		// Until the last round these hours had no events.
 		var earlier []hourEntry
@@ -85,9 +85,8 @@ func (x *round) countAgain(ctx context.Context, a recount) (changed bool, err er
 			x.result.Repaired = append(x.result.Repaired, entry.paths(x.dir)...)
 		}
 		x.report(entry, a.reason)
-		changed = *h != entry || a.reason != ReasonForced
 		*h = entry
-		return changed, nil
+		return true, nil
 	case a.reason == ReasonDamaged && isDamage(err) || isArchiveDamage(err):
 	default:
 		return false, err
@@ -114,7 +113,7 @@ func (x *round) recount(ctx context.Context, a recount, h *hourEntry) (hourEntry
 		whole.Damaged = ""
 		return whole, nil // somebody has put it back
 	}
-	if err := countable(x.m, x.sight, a.hour); err != nil {
+	if err := recountable(x.m, x.sight, h); err != nil {
 		whole, restoreErr := x.restore(ctx, h)
 		if restoreErr != nil && isDamage(restoreErr) {
 			return hourEntry{}, &CorruptError{damagedPath(x.sight.damaged[a.hour]), err.Error()}
@@ -172,7 +171,7 @@ func (x *round) countFrom(ctx context.Context, view *archive.View, hour, cut cre
 	if len(in.own) == 0 {
 		return entry, nil
 	}
-	entry.ID, entry.Boards = x.identify(&in), x.sight.boards
+	entry.ID, entry.Boards = x.identify(&in), boardsID(x.sight.shapes)
 	if done, ok := x.memo[entry.ID]; ok {
 		return done, nil
 	}
@@ -192,7 +191,7 @@ func (x *round) countFrom(ctx context.Context, view *archive.View, hour, cut cre
 // identify hashes all that a count depends on: the same gives the same bytes.
 func (x *round) identify(in *hourInput) string {
 	var id identity
-	id.add("hour", hourFormat, in.hour, in.cut, in.edge, x.sight.boards, x.m.Since)
+	id.add("hour", hourFormat, in.hour, in.cut, in.edge, boardsID(x.sight.shapes), x.m.Since)
 	for _, sources := range [][]source{in.own, in.before, in.after} {
 		id.add(len(sources))
 		for _, s := range sources {
@@ -214,12 +213,12 @@ func (x *round) write(ctx context.Context, in hourInput, entry *hourEntry) error
 	if err != nil {
 		return err
 	}
-	defer out.Abort()
+	defer func() { _ = out.Abort() }() // nothing after Close
 	late, err := counts.CreateLateIn(x.storage, entry.Late.path(x.dir))
 	if err != nil {
 		return err
 	}
-	defer late.Abort()
+	defer func() { _ = late.Abort() }() // nothing after Close
 	c := newCounter(*x.config, filepath.Join(x.dir, below))
 	s, err := c.hour(ctx, in, out, late)
 	if err != nil {
@@ -231,7 +230,7 @@ func (x *round) write(ctx context.Context, in hourInput, entry *hourEntry) error
 
 // finish ends an hour's files. Those without rows are not kept.
 func (x *round) finish(entry *hourEntry, out *counts.Writer, late *counts.LateWriter) error {
-	about, err := json.Marshal(aboutHour{entry.hourCount, shapesOf(x.config)})
+	about, err := json.Marshal(aboutHour{entry.hourCount, x.sight.shapes})
 	if err != nil {
 		return err
 	}

@@ -55,6 +55,13 @@ func (m *mortal) lose() {
 	}
 }
 
+// put makes a file as it was.
+func put(path string, content []byte) {
+	if err := errors.Join(os.MkdirAll(filepath.Dir(path), dirMode), os.WriteFile(path, content, fileMode)); err != nil {
+		panic(err)
+	}
+}
+
 func (m *mortal) change(path string, undo func()) {
 	dir := filepath.Dir(path)
 	m.undo[dir] = append(m.undo[dir], undo)
@@ -85,9 +92,9 @@ func (m *mortal) Rename(from, to string) error {
 	}
 	delete(m.unsynced, from)
 	m.change(to, func() {
-		os.WriteFile(from, content, fileMode)
+		put(from, content)
 		if had {
-			os.WriteFile(to, before, fileMode)
+			put(to, before)
 		} else {
 			os.Remove(to)
 		}
@@ -102,8 +109,7 @@ func (m *mortal) Remove(path string) error {
 	content, err := os.ReadFile(path)
 	if err == nil {
 		m.change(path, func() {
-			os.MkdirAll(filepath.Dir(path), dirMode)
-			os.WriteFile(path, content, fileMode)
+			put(path, content)
 		})
 	}
 	return m.disk.Remove(path)
@@ -210,7 +216,8 @@ func TestPowerGoesAtEveryOperation(t *testing.T) {
 	w.count(w.recounter())
 	want := contents(t, w.config.Dir)
 	w.check(w.load(), false)
-	for at := 1; ; at++ {
+	const stride = 3 // other operations each time the test runs
+	for at := 1 + random.IntN(stride); ; at += stride {
 		w.config.Dir = filepath.Join(w.dir, "crash")
 		if err := os.RemoveAll(w.config.Dir); err != nil {
 			t.Fatal(err)

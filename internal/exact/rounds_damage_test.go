@@ -19,6 +19,8 @@ type harm struct {
 	do   func(t *testing.T, path string)
 }
 
+const changed = "with a byte changed"
+
 func harms(random *rand.Rand) []harm {
 	return []harm{
 		{"deleted", func(t *testing.T, path string) {
@@ -27,7 +29,7 @@ func harms(random *rand.Rand) []harm {
 				t.Fatal(err)
 			}
 		}},
-		{"with a byte changed", func(t *testing.T, path string) {
+		{changed, func(t *testing.T, path string) {
 			t.Helper()
 			b, err := os.ReadFile(path)
 			if err != nil {
@@ -81,7 +83,7 @@ func TestDamagedCountsAreRepaired(t *testing.T) {
 	if err := os.CopyFS(good, os.DirFS(w.config.Dir)); err != nil {
 		t.Fatal(err)
 	}
-	same, all := 0, 0
+	same, all, movedBack := 0, 0, 0
 	for _, name := range filesBelow(t, w.config.Dir) {
 		for _, h := range harms(random) {
 			if refersTo(whole.m, name) {
@@ -89,11 +91,16 @@ func TestDamagedCountsAreRepaired(t *testing.T) {
 			}
 			what := name + " " + h.name
 			path := filepath.Join(w.config.Dir, name)
+			if h.name == changed && name < hourDir(until.Add(-eventsEnd)) {
+				continue // nobody looks into hours that old until they are needed
+			}
 			h.do(t, path)
 			s := w.load()
 			w.check(s, true)
 			if reach := s.Reach(); reach.Until > until {
 				t.Fatalf("%s: counts go until %s", what, timeText(reach.Until))
+			} else if reach.Until != 0 && reach.Until < s.m.Until {
+				movedBack++
 			}
 			if opened(whole, name) || name == manifestName {
 				mentioned(t, what, path, s.Problems())
@@ -128,6 +135,9 @@ func TestDamagedCountsAreRepaired(t *testing.T) {
 	}
 	if same < all/2 {
 		t.Errorf("%d of %d times all is as it was", same, all)
+	}
+	if movedBack == 0 {
+		t.Error("a damaged hour never moved the end back")
 	}
 }
 

@@ -23,7 +23,7 @@ const eventsEnd = hourLength + crest.MaxAge + archive.CloseAfter
 type sight struct {
 	view    *archive.View
 	cut     crest.Millis           // slot floor of the archive's watermark
-	boards  string                 // the boards that hours are counted for
+	shapes  []string               // the kinds of boards that hours are counted for
 	forced  map[crest.Millis]bool  // asked for
 	damaged map[crest.Millis]error // hours whose counts can't be used
 }
@@ -39,7 +39,6 @@ type plan struct {
 	open   crest.Millis // the hour to be counted after all that; 0 when the archive has none
 	closes crest.Millis
 
-	refused  []crest.Millis // forced hours that can't be counted
 	problems []Problem
 }
 
@@ -61,6 +60,12 @@ func (p *plan) empty() bool { return p.next == 0 && len(p.again) == 0 }
 // planOf decides what is due.
 func planOf(m *manifest, s sight) (plan, error) {
 	p := plan{}
+	if s.cut < m.Cut {
+		// Hours that look complete in it may not be.
+		p.problems = []Problem{{Err: fmt.Errorf("the archive in %s has all received before %s, but hours were counted when it had all before %s",
+			s.view.Dir(), timeText(s.view.State.Watermark), timeText(m.Cut))}}
+		return p, nil
+	}
 	if err := p.findNext(m, s); err != nil {
 		return plan{}, err
 	}
@@ -95,7 +100,7 @@ func (p *plan) findNext(m *manifest, s sight) error {
 		return nil
 	}
 	if err := countable(m, s, p.open); err != nil {
-		p.problems = append(p.problems, Problem{Hour: p.open, Err: err})
+		p.refuse(p.open, err)
 		return nil
 	}
 	p.next = p.open
@@ -133,43 +138,66 @@ func countable(m *manifest, s sight, hour crest.Millis) error {
 	return nil
 }
 
-// findDemanded finds hours that can't wait: damaged ones, those of other boards, and those that somebody asked for.
+// recountable reports why an hour that has been counted can't be counted again from the archive.
+func recountable(m *manifest, s sight, h *hourEntry) error {
+	if err := countable(m, s, h.Start); err != nil {
+		return err
+	}
+	hour, err := s.view.Hour(h.Start)
+	if err != nil {
+		return err
+	}
+	rows := int64(0)
+	for _, f := range hour.Files {
+		if f.Received.First < h.Cut {
+			rows += f.Rows
+		}
+	}
+	if rows < h.Rows {
+		return fmt.Errorf("the archive has %d events of it, of which %d have been counted", rows, h.Rows)
+	}
+	return nil
+}
+
+// findDemanded finds hours that can't wait: damaged ones, those that somebody asked for, and those that lack boards.
 func (p *plan) findDemanded(m *manifest, s sight) {
-	for _, h := range m.Hours {
-		reason := Reason("")
+	var byReason [3][]recount
+	for i := range m.Hours {
+		h := &m.Hours[i]
 		switch {
 		case s.damaged[h.Start] != nil:
-			reason = ReasonDamaged
+			byReason[0] = append(byReason[0], recount{h.Start, ReasonDamaged})
 		case s.forced[h.Start]:
-			reason = ReasonForced
-		case h.ID != "" && h.Boards != s.boards && countable(m, s, h.Start) == nil:
-			reason = ReasonBoards
+			if err := recountable(m, s, h); err != nil {
+				p.refuse(h.Start, err)
+				continue
+			}
+			byReason[1] = append(byReason[1], recount{h.Start, ReasonForced})
+		case h.ID != "" && lacks(m.Boards[h.Boards], s.shapes) && recountable(m, s, h) == nil:
+			byReason[2] = append(byReason[2], recount{h.Start, ReasonBoards})
 		}
-		if reason == "" || len(p.again) == maxAgain {
-			continue
-		}
-		if err := countable(m, s, h.Start); err != nil && reason == ReasonForced {
-			p.problems = append(p.problems, Problem{Hour: h.Start, Err: err})
-			p.refused = append(p.refused, h.Start)
-			continue
-		}
-		p.again = append(p.again, recount{h.Start, reason})
 	}
+	p.again = slices.Concat(byReason[:]...)
+	p.again = p.again[:min(len(p.again), maxAgain)]
 	for _, h := range slices.Sorted(maps.Keys(s.forced)) {
-		if m.hour(h) != nil || s.view.Closed(h) && h >= p.open {
-			continue // it is in the list, or will be counted in its turn
+		switch {
+		case m.hour(h) != nil || h == p.next && p.next != 0:
+		case !s.view.Closed(h):
+			p.refuse(h, fmt.Errorf("it is open until everything received before %s is in the archive, which has all before %s",
+				timeText(h.Add(hourLength+archive.CloseAfter)), timeText(s.view.State.Watermark)))
+		case p.open == 0 || h < p.open:
+			p.refuse(h, errors.New("the archive has no events of it, nor of an hour before"))
 		}
-		if h == p.next && p.next != 0 {
-			continue
-		}
-		err := errors.New("the archive has no events of it, nor of an hour before")
-		if !s.view.Closed(h) {
-			err = fmt.Errorf("it is open until everything received before %s is in the archive, which has all before %s",
-				timeText(h.Add(hourLength+archive.CloseAfter)), timeText(s.view.State.Watermark))
-		}
-		p.problems = append(p.problems, Problem{Hour: h, Err: err})
-		p.refused = append(p.refused, h)
 	}
+}
+
+func (p *plan) refuse(hour crest.Millis, err error) {
+	p.problems = append(p.problems, Problem{Hour: hour, Err: err})
+}
+
+// lacks reports whether some kinds of boards are not among those that were counted.
+func lacks(counted, shapes []string) bool {
+	return slices.ContainsFunc(shapes, func(s string) bool { return !slices.Contains(counted, s) })
 }
 
 // findEarlier finds hours with events before the first one, and makes the run of hours begin there.
@@ -197,35 +225,36 @@ func (p *plan) findLate(m *manifest, s sight) {
 	for _, a := range p.again {
 		demanded[a.hour] = true
 	}
-	for _, h := range m.Hours {
+	for i := range m.Hours {
+		h := &m.Hours[i]
 		if h.Settled || demanded[h.Start] || h.Damaged != "" {
 			continue
 		}
 		if h.Start < s.view.State.KeptFrom {
 			if h.Checked < h.Start.Add(eventsEnd) {
-				p.problems = append(p.problems, Problem{Hour: h.Start, Err: fmt.Errorf(
-					"events received from %s on are not in its count: they were deleted from the archive first", timeText(h.Checked))})
+				p.refuse(h.Start, fmt.Errorf(
+					"events received from %s on are not in its count: they were deleted from the archive first", timeText(h.Checked)))
 			}
 			p.judge = append(p.judge, judgement{h.Start, h.Checked, true})
 			continue
 		}
 		changed, err := gotEvents(s.view, h, s.cut)
 		if err != nil {
-			p.problems = append(p.problems, Problem{Hour: h.Start, Err: fmt.Errorf("look for late events: %w", err)})
+			p.refuse(h.Start, fmt.Errorf("look for late events: %w", err))
 			continue
 		}
 		over := s.cut >= h.Start.Add(eventsEnd)
 		switch {
 		case !changed:
-			p.judge = append(p.judge, judgement{h.Start, s.cut, over})
-		case (over || doubled(h, s.cut)) && len(p.again) < maxAgain && countable(m, s, h.Start) == nil:
+			p.judge = append(p.judge, judgement{h.Start, max(h.Checked, s.cut), over})
+		case (over || doubled(h, s.cut)) && len(p.again) < maxAgain && recountable(m, s, h) == nil:
 			p.again = append(p.again, recount{h.Start, ReasonLate})
 		}
 	}
 }
 
 // gotEvents reports whether an hour may have got events after its cut and before a later one.
-func gotEvents(view *archive.View, h hourEntry, cut crest.Millis) (bool, error) {
+func gotEvents(view *archive.View, h *hourEntry, cut crest.Millis) (bool, error) {
 	hour, err := view.Hour(h.Start)
 	if err != nil {
 		return false, err
@@ -237,7 +266,7 @@ func gotEvents(view *archive.View, h hourEntry, cut crest.Millis) (bool, error) 
 
 // doubled reports whether an hour is twice as old as when it was counted: then it is worth counting again, and each hour
 // is counted about ten times as long as events can come for it.
-func doubled(h hourEntry, cut crest.Millis) bool {
+func doubled(h *hourEntry, cut crest.Millis) bool {
 	end := h.Start.Add(hourLength)
 	return cut-end >= 2*(h.Cut-end)
 }

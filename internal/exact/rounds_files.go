@@ -5,6 +5,7 @@ import (
 	"io/fs"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 
 	"crest/internal/counts"
@@ -144,9 +145,9 @@ func sweep(st storage, dir string, keep ...*manifest) error {
 	if err != nil {
 		return err
 	}
-	for i := len(dirs) - 1; i >= 0; i-- {
-		if entries, err := os.ReadDir(dirs[i]); err == nil && len(entries) == 0 {
-			if err := st.Remove(dirs[i]); err != nil {
+	for _, d := range slices.Backward(dirs) { // inner ones first
+		if entries, err := os.ReadDir(d); err == nil && len(entries) == 0 {
+			if err := st.Remove(d); err != nil {
 				return err
 			}
 		}

@@ -89,8 +89,7 @@ func (x *round) examineHour(ctx context.Context, h *hourEntry, verify bool) erro
 	return verifyHour(x.dir, h)
 }
 
-// neededFrom returns the start of the first hour that lists may be made from, apart from those of all time, or that a
-// list of the newest hour may be graded by.
+// neededFrom returns the start of the first hour that lists may be made from, apart from those of all time, or graded by.
 func neededFrom(m *manifest, windows []crest.Window) crest.Millis {
 	from := m.Until.Add(-eventsEnd)
 	for _, w := range windows {

@@ -50,7 +50,7 @@ func (r *Recounter) begin(ctx context.Context) (*round, error) {
 	x := &round{
 		config: &r.config, storage: r.storage, dir: r.config.Dir, view: view,
 		sight: sight{
-			view: view, cut: view.State.Watermark.Floor(archive.Slot), boards: boardsID(&r.config),
+			view: view, cut: view.State.Watermark.Floor(archive.Slot), shapes: shapesOf(&r.config),
 			forced: forced, damaged: map[crest.Millis]error{},
 		},
 		stale: map[string]bool{}, memo: map[string]hourEntry{}, failed: r.failed,
@@ -89,7 +89,7 @@ func (x *round) attempt(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	if !changed && len(x.stale) == 0 && x.version != "" {
+	if !changed && (len(x.m.Hours) == 0 || x.version != "" && x.totalsMade()) {
 		x.m, x.result.Done = x.old, true
 		x.tell()
 		return nil

@@ -45,7 +45,7 @@ func newWorld(t *testing.T, events []exacttest.Received) *world {
 // scratch returns a directory in memory where there is such a thing: what tests wait for is the disk.
 func scratch(t *testing.T) string {
 	t.Helper()
-	dir, err := os.MkdirTemp("/dev/shm", "exact-")
+	dir, err := os.MkdirTemp("/dev/shm", "exact-") //nolint:usetesting // elsewhere than it would be
 	if err != nil {
 		return t.TempDir()
 	}

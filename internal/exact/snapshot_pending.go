@@ -79,7 +79,7 @@ func (s *Snapshot) countPending(ctx context.Context, waiting []hourEntry, asOf c
 	if err != nil {
 		return nil, err
 	}
-	defer w.Abort()
+	defer func() { _ = w.Abort() }() // nothing after Close
 	// What the engine calls late is what was received from the cut on.
 	sum := counts.Row{}
 	flush := func() error {

@@ -43,6 +43,17 @@ func (x *round) makeTotals(ctx context.Context) error {
 	return nil
 }
 
+// totalsMade reports whether the totals are those that the configuration asks for, and whole.
+func (x *round) totalsMade() bool {
+	for _, w := range x.config.Windows {
+		t, _ := totalOf(x.m, w, x.config.Candidates)
+		if old := x.old.total(w.Name); old == nil || old.ID != t.ID || x.stale[w.Name] {
+			return false
+		}
+	}
+	return len(x.old.Totals) == len(x.config.Windows)
+}
+
 // totalOf returns what the totals of a window are to be, without files, and the hours with events that make them up.
 func totalOf(m *manifest, w crest.Window, candidates int) (totalEntry, []hourEntry) {
 	t := totalEntry{Window: w.Name, Hours: int(w.Length / hourLength), Until: m.Until}
@@ -151,12 +162,12 @@ func (x *round) writeTotal(ctx context.Context, t *totalEntry, inputs []input,
 	if err != nil {
 		return err
 	}
-	defer out.Abort()
+	defer func() { _ = out.Abort() }() // nothing after Close
 	candidates, err := counts.CreateCandidatesIn(x.storage, t.Candidates.path(x.dir))
 	if err != nil {
 		return err
 	}
-	defer candidates.Abort()
+	defer func() { _ = candidates.Abort() }() // nothing after Close
 	if err := errors.Join(out.Set(totalKey, string(about)), candidates.Set(totalKey, string(about))); err != nil {
 		return err
 	}
@@ -212,7 +223,7 @@ func (x *round) merge(ctx context.Context, w *counts.Writer, inputs []input, eac
 }
 
 // fanIn is how many inputs are merged at a time.
-func (x *round) fanIn() int { return int(min(max(x.config.Memory/(1<<20), 8), 64)) }
+func (x *round) fanIn() int { return int(min(max(x.config.Memory>>23, 8), 64)) }
 
 // reduce sums inputs into intermediate files until they are few enough to be merged at once. Remove removes those.
 func (x *round) reduce(ctx context.Context, inputs []input) (reduced []input, remove func() error, err error) {
