@@ -3,81 +3,149 @@ package window
 import (
 	"cmp"
 	"encoding/binary"
+	"maps"
 	"slices"
+	"strings"
 	"time"
 
 	"crest"
 )
 
-// arrival is weight that came for a closed hour.
+// maxLate bounds the items of a ring whose late weight is remembered one by one. What comes beyond them is remembered as
+// a whole.
+const maxLate = 2048
+
+// arrival is what came for a closed hour in one slot.
 type arrival struct {
-	hour   crest.Millis // start
-	slot   crest.Millis // start of the slot in which it was received
-	weight uint64
+	hour crest.Millis // start
+	slot crest.Millis // start of the slot in which it was received
+	key  string       // of the item; "" for all that found no room
 }
 
 // arrive notes weight at event time t, which is in a closed hour.
-func (r *Ring) arrive(t crest.Millis, weight uint64) {
+func (r *Ring) arrive(t crest.Millis, key string, weight uint64) {
 	b := r.at(r.newest)
 	b.changed = true
-	hour := t.Floor(time.Hour)
-	i, ok := slices.BinarySearchFunc(b.arrivals, arrival{hour: hour, slot: r.slot}, func(a, b arrival) int {
-		return cmp.Or(cmp.Compare(a.slot, b.slot), cmp.Compare(a.hour, b.hour))
-	})
-	if !ok {
-		b.arrivals = slices.Insert(b.arrivals, i, arrival{hour: hour, slot: r.slot})
+	if b.arrivals == nil {
+		b.arrivals = map[arrival]uint64{}
 	}
-	b.arrivals[i].weight += weight
+	a := arrival{t.Floor(time.Hour), r.slot, key}
+	if _, known := b.arrivals[a]; !known && r.late >= maxLate {
+		a.key = ""
+	} else {
+		if !known {
+			r.late++
+		}
+		a.key = strings.Clone(key) // also of one that is known: assigning puts the new key in the place of the old one
+	}
+	b.arrivals[a] += weight
 }
 
-// LateSince returns the weight that came for hours of [from, to) at or after a moment of received time that may differ
-// from hour to hour, after they had closed. It knows what was received since the ring's oldest bucket began, weight for
-// hours that are no longer held included.
-func (r *Ring) LateSince(from, to crest.Millis, since func(hour crest.Millis) crest.Millis) uint64 {
-	late := uint64(0)
+// Late is what came for closed hours.
+type Late struct {
+	Items map[string]uint64 // weight by key
+	Rest  uint64            // weight of which it is not known whose it is
+}
+
+// LateSince returns what came for hours of [from, to) at or after a moment of received time that may differ from hour to
+// hour, after they had closed. It knows what was received since the ring's oldest bucket began, weight for hours that are
+// no longer held included.
+func (r *Ring) LateSince(from, to crest.Millis, since func(hour crest.Millis) crest.Millis) Late {
+	late := Late{Items: map[string]uint64{}}
 	for i := range r.slots {
-		for _, a := range r.slots[i].arrivals {
-			if a.hour >= from && a.hour < to && a.slot >= since(a.hour) {
-				late += a.weight
+		for a, weight := range r.slots[i].arrivals {
+			switch {
+			case a.hour < from || a.hour >= to || a.slot < since(a.hour):
+			case a.key == "":
+				late.Rest += weight
+			default:
+				late.Items[a.key] += weight
 			}
 		}
 	}
 	return late
 }
 
-func appendArrivals(dst []byte, arrivals []arrival) []byte {
+// countAttributed returns how many of the arrivals have a key of their own.
+func countAttributed(arrivals map[arrival]uint64) int {
+	n := 0
+	for a := range arrivals {
+		if a.key != "" {
+			n++
+		}
+	}
+	return n
+}
+
+func appendArrivals(dst []byte, arrivals map[arrival]uint64) []byte {
 	dst = binary.AppendUvarint(dst, uint64(len(arrivals)))
-	for _, a := range arrivals {
+	sorted := slices.SortedFunc(maps.Keys(arrivals), func(a, b arrival) int {
+		return cmp.Or(cmp.Compare(a.slot, b.slot), cmp.Compare(a.hour, b.hour), strings.Compare(a.key, b.key))
+	})
+	for _, a := range sorted {
 		dst = binary.AppendVarint(dst, int64(a.hour))
 		dst = binary.AppendVarint(dst, int64(a.slot))
-		dst = binary.AppendUvarint(dst, a.weight)
+		dst = binary.AppendUvarint(dst, uint64(len(a.key)))
+		dst = append(dst, a.key...)
+		dst = binary.AppendUvarint(dst, arrivals[a])
 	}
 	return dst
 }
 
 // readArrivals reads what appendArrivals wrote, and returns the bytes after it.
-func readArrivals(data []byte) ([]arrival, []byte, error) {
-	count, n := binary.Uvarint(data)
-	if n <= 0 || count > uint64(len(data)) {
+func readArrivals(data []byte) (map[arrival]uint64, []byte, error) {
+	r := arrivalReader{data: data}
+	count := r.number()
+	if count > uint64(len(data)) {
 		return nil, nil, errState
 	}
-	data = data[n:]
-	arrivals := make([]arrival, 0, min(count, 1<<12))
+	arrivals := map[arrival]uint64{}
 	for range count {
-		var a arrival
-		for _, to := range []*crest.Millis{&a.hour, &a.slot} {
-			v, n := binary.Varint(data)
-			if n <= 0 {
-				return nil, nil, errState
-			}
-			*to, data = crest.Millis(v), data[n:]
-		}
-		w, n := binary.Uvarint(data)
-		if n <= 0 {
+		a := arrival{hour: r.moment(), slot: r.moment(), key: r.text()}
+		arrivals[a] = r.number()
+		if r.failed {
 			return nil, nil, errState
 		}
-		a.weight, data = w, data[n:]
-		arrivals = append(arrivals, a)
 	}
-	return arrivals, data, nil
+	if r.failed {
+		return nil, nil, errState
+	}
+	return arrivals, r.data, nil
+}
+
+// arrivalReader reads numbers and texts. After the first failure it returns zeros.
+type arrivalReader struct {
+	data   []byte
+	failed bool
+}
+
+func (r *arrivalReader) take(n int) {
+	if n <= 0 {
+		r.failed, r.data = true, nil
+		return
+	}
+	r.data = r.data[n:]
+}
+
+func (r *arrivalReader) number() uint64 {
+	v, n := binary.Uvarint(r.data)
+	r.take(n)
+	return v
+}
+
+func (r *arrivalReader) moment() crest.Millis {
+	v, n := binary.Varint(r.data)
+	r.take(n)
+	return crest.Millis(v)
+}
+
+func (r *arrivalReader) text() string {
+	n := r.number()
+	if n > uint64(len(r.data)) {
+		r.failed, r.data = true, nil
+		return ""
+	}
+	s := string(r.data[:n])
+	r.data = r.data[n:]
+	return s
 }

@@ -60,6 +60,7 @@ type Ring struct {
 	without []span       // per window, the buckets that it leaves out
 	closed  crest.Millis // what happened before belongs to hours that are closed
 	slot    crest.Millis // of what is being received
+	late    int          // arrivals that have a key
 	free    []*sketch.Summary
 
 	ranking ranking        // scratch of Top
@@ -70,9 +71,9 @@ type Ring struct {
 // bucket is one slice of event time.
 type bucket struct {
 	number       int64
-	summary      *sketch.Summary // nil while the bucket has no weight
-	late         []uint64        // per window, the weight that came while this was the newest bucket but was too late for it
-	arrivals     []arrival       // what came for closed hours while this was the newest bucket
+	summary      *sketch.Summary    // nil while the bucket has no weight
+	late         []uint64           // per window, the weight that came while this was the newest bucket but was too late for it
+	arrivals     map[arrival]uint64 // weight that came for closed hours while this was the newest bucket
 	duplicates   uint64
 	dedupPartial bool
 	changed      bool // since AppendBucket saved it
@@ -126,7 +127,7 @@ func (r *Ring) Add(t crest.Millis, hash uint64, key string, weight uint64) bool 
 	}
 	r.countLate(n, weight)
 	if t < r.closed {
-		r.arrive(t, weight)
+		r.arrive(t, key, weight)
 	}
 	if n < r.oldest() {
 		return false
@@ -279,7 +280,8 @@ func (r *Ring) recycle(b *bucket, number int64) {
 		r.free = append(r.free, b.summary)
 	}
 	clear(b.late)
-	*b = bucket{number: number, late: b.late, arrivals: b.arrivals[:0]}
+	r.late -= countAttributed(b.arrivals)
+	*b = bucket{number: number, late: b.late}
 }
 
 func (r *Ring) summary() *sketch.Summary {

@@ -136,6 +136,7 @@ func (r *Ring) restoreBucket(b *bucket, data []byte) error {
 		if b.arrivals, data, err = readArrivals(data); err != nil {
 			return err
 		}
+		r.late += countAttributed(b.arrivals)
 	}
 	if len(data) == 0 {
 		return errState

@@ -137,7 +137,12 @@ func TestLateSince(t *testing.T) {
 	received(start+3*hour+minutes(15), start-9*hour, 50_000)  // no longer held
 	received(start+3*hour+minutes(15), start+hour+1, 600_000) // late for the second hour
 	late := func(from, to crest.Millis, cut crest.Millis) uint64 {
-		return ring.LateSince(from, to, func(crest.Millis) crest.Millis { return cut })
+		t.Helper()
+		late := ring.LateSince(from, to, func(crest.Millis) crest.Millis { return cut })
+		if late.Rest != 0 {
+			t.Errorf("%d that nobody has", late.Rest)
+		}
+		return late.Items["fox"]
 	}
 	check := func() {
 		t.Helper()
@@ -167,5 +172,49 @@ func TestLateSince(t *testing.T) {
 	}
 	if got, want := ring.Oldest(), start+2*hour; got != want {
 		t.Errorf("the oldest bucket begins at %d, want %d", got, want)
+	}
+}
+
+// TestLateItemsAreBounded sends late weight of more items than are remembered. All weight is remembered, and room comes
+// back when a bucket expires.
+func TestLateItemsAreBounded(t *testing.T) {
+	const hour = crest.Millis(3_600_000)
+	start := 490_000 * hour
+	config := window.Config{Width: time.Hour, Buckets: 4, Windows: []int{4}, Memory: 4096, Late: true}
+	ring, err := window.NewRing(config)
+	if err != nil {
+		t.Fatal(err)
+	}
+	send := func(at crest.Millis) {
+		ring.Advance(at + 1)
+		for i := range 5000 {
+			key := fmt.Sprint("item", i)
+			ring.Add(start, sketch.Hash(key), key, 2)
+		}
+	}
+	weight := func() (items int, attributed, rest uint64) {
+		late := ring.LateSince(0, start+hour, func(crest.Millis) crest.Millis { return 0 })
+		for _, n := range late.Items {
+			attributed += n
+		}
+		return len(late.Items), attributed, late.Rest
+	}
+	send(start + 2*hour)
+	items, attributed, rest := weight()
+	if items == 0 || items >= 5000 || attributed != 2*uint64(items) || attributed+rest != 10_000 {
+		t.Fatalf("%d items have %d, the rest %d", items, attributed, rest)
+	}
+	ring = saveAndRestore(t, ring, config)
+	if again, _, _ := weight(); again != items {
+		t.Fatalf("%d items after a restore, %d before", again, items)
+	}
+	send(start + 3*hour) // no room
+	if again, a, r := weight(); again != items || a+r != 20_000 {
+		t.Fatalf("%d items have %d, the rest %d", again, a, r)
+	}
+	ring.Advance(start + 7*hour) // all expired
+	send(start + 7*hour)
+	if again, a, r := weight(); again != items || a+r != 10_000 {
+		t.Fatalf("%d items have %d, the rest %d", again, a, r)
 	}
 }

@@ -22,8 +22,9 @@ type Report struct {
 	DedupPartial bool          // ids had to be forgotten before the dedup horizon was over
 
 	// With exact hours, all above is of the rest of the window.
-	Also      []crest.Entry // of the candidates that live on this shard, in their order
-	LateExact uint64        // weight for the exact hours that came after they had been counted
+	Also      []crest.Entry     // of the candidates that live on this shard, and of the LateItems
+	LateItems map[string]uint64 // weight for the exact hours that came after they had been counted
+	LateRest  uint64            // such weight of which it is not known whose it is
 }
 
 // Titles says what is known about an item for people to read.

@@ -16,8 +16,9 @@ const maxReads = 5000
 //
 //	exact + (count - error)   and   exact + count + late
 //
-// with its shard's late weight as a whole, since nothing tells whose it is. Beside the candidates, it reads the exact
-// counts of those items that the rest of the window could put on the list. Like [Merge], it refuses to do without a shard.
+// where late is the item's late weight, and all of its shard's of which nothing tells whose it is. Late weight is no part of
+// the lower bound: it may have been sent before. Beside the candidates, Stitch reads the exact counts of those items that
+// the rest of the window could put on the list. Like [Merge], it refuses to do without a shard.
 func Stitch(reports []Report, shards int, exact Exact, base *Base, p Params) (crest.List, error) {
 	if err := checkComplete(reports, shards, p); err != nil {
 		return crest.List{}, err
@@ -37,10 +38,12 @@ func Stitch(reports []Report, shards int, exact Exact, base *Base, p Params) (cr
 			return crest.List{}, err
 		}
 		l.addTotals(r)
-		l.Total += r.LateExact
-		l.Cutoff = max(l.Cutoff, r.Cutoff+base.Rest+r.LateExact)
-		s.candidates(r, counts)
-		s.risers(r, counts)
+		l.Total += r.LateRest
+		for _, n := range r.LateItems {
+			l.Total += n
+		}
+		l.Cutoff = max(l.Cutoff, r.Cutoff+base.Rest+r.LateRest)
+		s.add(r, counts)
 	}
 	if n := len(s.scored); n != len(base.Candidates) {
 		return crest.List{}, crest.Errorf(crest.CodeNotReady, "reports", "have %d of %d candidates", n, len(base.Candidates))
@@ -96,7 +99,7 @@ type seam struct {
 // riser is an item that is no candidate, but that the rest of the window counts.
 type riser struct {
 	crest.Entry        // of the rest of the window
-	late        uint64 // for its shard's exact hours
+	late        uint64 // that it can have in the exact hours
 }
 
 // joined returns what holds for an item over the whole window, when over the exact hours it has low to high.
@@ -105,20 +108,21 @@ func joined(open crest.Entry, late, low, high uint64) crest.Entry {
 	return crest.Entry{ID: open.ID, Title: open.Title, Count: count, Error: count - (low + open.Count - open.Error)}
 }
 
-// candidates scores the candidates of a report.
-func (s *seam) candidates(r *Report, counts map[string]uint64) {
+// add scores the candidates of a report, and collects what else it has.
+func (s *seam) add(r *Report, counts map[string]uint64) {
+	asked := make(map[string]struct{}, len(r.Also))
 	for _, e := range r.Also {
+		asked[e.ID] = struct{}{}
+		late := r.LateItems[e.ID] + r.LateRest
 		if n, ok := counts[e.ID]; ok {
-			s.scored = append(s.scored, joined(e, r.LateExact, n, n))
+			s.scored = append(s.scored, joined(e, late, n, n))
+		} else {
+			s.rising = append(s.rising, riser{e, late})
 		}
 	}
-}
-
-// risers collects what else the report has.
-func (s *seam) risers(r *Report, counts map[string]uint64) {
 	for _, e := range r.Entries {
-		if _, candidate := counts[e.ID]; !candidate {
-			s.rising = append(s.rising, riser{e, r.LateExact})
+		if _, twice := asked[e.ID]; !twice {
+			s.rising = append(s.rising, riser{e, r.LateRest})
 		}
 	}
 }
@@ -138,7 +142,9 @@ func (s *seam) readRisers(exact Exact, board string, p Params) (others uint64) {
 			read = append(read, r)
 		}
 	}
-	slices.SortFunc(read, func(a, b riser) int { return compareEntries(a.Entry, b.Entry) })
+	slices.SortFunc(read, func(a, b riser) int {
+		return cmp.Or(cmp.Compare(b.Count+b.late, a.Count+a.late), cmp.Compare(a.ID, b.ID))
+	})
 	ids := make([]string, min(len(read), maxReads))
 	for i := range ids {
 		ids[i] = read[i].ID

@@ -3,6 +3,7 @@ package list
 import (
 	"errors"
 	"fmt"
+	"maps"
 	"math/rand/v2"
 	"slices"
 	"testing"
@@ -36,6 +37,16 @@ func (f *fakeExact) Counts(_ string, _ crest.Millis, ids []string) ([]uint64, er
 
 // part is the truth of one shard's items.
 type part struct{ exact, open, late map[string]uint64 }
+
+func (p part) truth() map[string]uint64 {
+	sum := maps.Clone(p.exact)
+	for _, m := range []map[string]uint64{p.open, p.late} {
+		for id, n := range m {
+			sum[id] += n
+		}
+	}
+	return sum
+}
 
 // stitched is a random world of exact, open and late weights, and what the shards and the recount say of it.
 type stitched struct {
@@ -106,15 +117,21 @@ func (p part) report(r *rand.Rand, number, k int, candidates []Candidate) Report
 	if len(entries) > k {
 		rep.Cutoff = entries[k].Count
 	}
-	for _, n := range p.late {
-		rep.LateExact += n
+	rep.LateItems = map[string]uint64{}
+	for id, n := range p.late {
+		if r.IntN(2) == 0 {
+			rep.LateRest += n
+		} else {
+			rep.LateItems[id] = n
+		}
 	}
-	for _, c := range candidates {
-		if _, here := p.exact[c.ID]; !here {
+	for id := range p.truth() {
+		_, late := rep.LateItems[id]
+		if !late && !slices.ContainsFunc(candidates, func(c Candidate) bool { return c.ID == id }) {
 			continue
 		}
-		e := crest.Entry{ID: c.ID, Count: rep.Cutoff, Error: rep.Cutoff} // not monitored
-		if i := slices.IndexFunc(entries, func(e crest.Entry) bool { return e.ID == c.ID }); i >= 0 {
+		e := crest.Entry{ID: id, Count: rep.Cutoff, Error: rep.Cutoff} // not monitored
+		if i := slices.IndexFunc(entries, func(e crest.Entry) bool { return e.ID == id }); i >= 0 {
 			e = entries[i]
 		}
 		rep.Also = append(rep.Also, e)

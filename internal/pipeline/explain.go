@@ -132,7 +132,11 @@ func (p *Pipeline) lateSince(board int, cuts map[crest.Millis]crest.Millis) (map
 			return nil, err
 		}
 		for hour, cut := range cuts {
-			late[hour] += rings[ring].LateSince(hour, hour.Add(time.Hour), func(crest.Millis) crest.Millis { return cut })
+			came := rings[ring].LateSince(hour, hour.Add(time.Hour), func(crest.Millis) crest.Millis { return cut })
+			late[hour] += came.Rest
+			for _, n := range came.Items {
+				late[hour] += n
+			}
 		}
 	}
 	return late, nil
@@ -158,8 +162,8 @@ func (p *Pipeline) explainWindow(board, at int, s *scheduled, item string) (expl
 	if err != nil {
 		return w, err
 	}
-	open := r.Also[0]
-	w.Late = r.LateExact
+	open := r.Also[slices.IndexFunc(r.Also, func(e window.Entry) bool { return e.Key == item })]
+	w.Late = r.LateExact.Items[item] + r.LateExact.Rest
 	w.Estimate = explain.Estimated(w.Exact+open.Count+w.Late, open.Error+w.Late)
 	w.Listing = p.explainListing(name, s.window.Name, item)
 	return w, nil

@@ -193,7 +193,7 @@ func reportOf(top shard.Report) list.Report {
 	return list.Report{
 		Entries: entriesOf(top.Entries, top.Spellings), Cutoff: top.Cutoff, Total: top.Total,
 		Late: top.Late, Duplicates: top.Duplicates, DedupPartial: top.DedupPartial,
-		Also: entriesOf(top.Also, top.AlsoSpellings), LateExact: top.LateExact,
+		Also: entriesOf(top.Also, top.AlsoSpellings), LateItems: top.LateExact.Items, LateRest: top.LateExact.Rest,
 	}
 }
 

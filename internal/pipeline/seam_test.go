@@ -102,7 +102,7 @@ func TestListsWithExactHoursHold(t *testing.T) {
 	for _, c := range []struct {
 		preset      string
 		hours, hold int
-	}{{"views", 6, 5}, {"views", 5, 2}, {"shares", 4, 5}} {
+	}{{"views", 4, 5}, {"views", 4, 2}, {"shares", 3, 5}} {
 		t.Run(fmt.Sprintf("%s, %d hours held", c.preset, c.hold), func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) { testExactHours(t, c.preset, c.hours, c.hold) })
 		})
@@ -144,7 +144,7 @@ func testExactHours(t *testing.T, preset string, hours, hold int) {
 			time.Sleep(100 * time.Second)
 		}
 		now := crest.MillisOf(time.Now())
-		down := slot > 6 && slot < 20
+		down := slot > 6 && slot < 16
 		if closed := now.Add(-crest.CloseAfter).Floor(time.Hour); !down && (exact.Load() == nil || exact.Load().reach.Until < closed) {
 			exact.Store(tr.recount(exact.Load(), closed, now.Floor(crest.Slot)))
 		}
@@ -177,7 +177,7 @@ func testExactHours(t *testing.T, preset string, hours, hold int) {
 	}
 	for _, w := range cfg.Windows {
 		key := cfg.Types[0].Name + " " + w.Name
-		if cfg.Stitched(w) && seams[key] < hours-3 {
+		if cfg.Stitched(w) && seams[key] < hours-2 {
 			t.Errorf("%s moved its seam %d times", key, seams[key])
 		}
 	}

@@ -1,6 +1,7 @@
 package shard
 
 import (
+	"maps"
 	"slices"
 	"strings"
 
@@ -125,12 +126,22 @@ type Seam struct {
 	Also        []string                             // items of this shard that are wanted whatever they have
 }
 
+// with returns what is wanted, and those items that came late.
+func (s *Seam) with(late map[string]uint64) []string {
+	if len(late) == 0 {
+		return s.Also
+	}
+	all := slices.AppendSeq(slices.Clone(s.Also), maps.Keys(late))
+	slices.Sort(all)
+	return slices.Compact(all)
+}
+
 // Report is a shard's top entries for one board and window.
 type Report struct {
 	window.Report
-	Spellings     []string // of each entry, the most used; nil when the type has none, "" when unknown
-	AlsoSpellings []string // the same of what was wanted beside
-	LateExact     uint64   // weight for the hours of the seam that is not in their exact counts
+	Spellings     []string    // of each entry, the most used; nil when the type has none, "" when unknown
+	AlsoSpellings []string    // the same of what was wanted beside
+	LateExact     window.Late // for the hours of the seam, not in their exact counts; its items are among Also
 }
 
 // Report returns the shard's own top k, not k / shards: then the top k of all is among the shards' reports, however
@@ -145,9 +156,9 @@ func (s *Shard) Report(q Query) (Report, error) {
 	var also []string
 	r := Report{}
 	if q.Seam != nil {
-		also = q.Seam.Also
 		ring.Without(q.Window, q.Seam.From, q.Seam.Until)
 		r.LateExact = ring.LateSince(q.Seam.From, q.Seam.Until, q.Seam.Cut)
+		also = q.Seam.with(r.LateExact.Items)
 	} else {
 		ring.Without(q.Window, 0, 0)
 	}
