@@ -27,16 +27,15 @@ func newCounter(config Config, dir string) *counter {
 }
 
 // What a count needs beside its region: Go's own memory and the writers of its results, and the pages and updates that each
-// worker has in its hands.
+// worker has in its hands. Of little memory the region is a quarter all the same.
 const (
 	memoryBase   = 48 << 20
 	memoryWorker = 10 << 20
-	memoryLeast  = 4 << 20 // of the region, when that leaves less
 )
 
 // regionBytes returns how much of a count's memory is for its tables.
 func regionBytes(memory int64, workers int) int64 {
-	return max(memory-memoryBase-int64(workers)*memoryWorker, memoryLeast)
+	return max(memory-memoryBase-int64(workers)*memoryWorker, memory/4)
 }
 
 // stats say what a count found.

@@ -79,9 +79,15 @@ func (c *candidates) add(d *dedup, w *idScratch) error {
 	return nil
 }
 
+// home returns where an id belongs. Candidates are often all of one range of hashes, so the hash is scattered first.
+func (c *candidates) home(h uint64) uint64 {
+	slot, _ := bits.Mul64(h*0x9fb21c651e98df25, uint64(len(c.places)))
+	return slot
+}
+
 // find returns an id's place, or the free one where it belongs.
 func (c *candidates) find(x id, h uint64) (place *candidate, there bool) {
-	slot, _ := bits.Mul64(h, uint64(len(c.places)))
+	slot := c.home(h)
 	for {
 		p := &c.places[slot]
 		if atomic.LoadUint64(&p.first) == 0 {
