@@ -3,10 +3,13 @@ package archive
 import (
 	"bytes"
 	"encoding/json"
+	"errors"
 	"fmt"
+	"io/fs"
 	"os"
 	"path/filepath"
 	"strconv"
+	"strings"
 
 	"github.com/zeebo/xxh3"
 )
@@ -35,33 +38,64 @@ func (e *CorruptError) Error() string {
 	return fmt.Sprintf("archive file %s is damaged: %s", e.Path, e.Reason)
 }
 
-// readDocument fills content. A damaged document is a *CorruptError.
+// readDocument fills content from a document or, when that is damaged or missing, from its copy. When neither can be read
+// the error is a *CorruptError, or fs.ErrNotExist when there is neither.
 func readDocument(path string, content any) error {
-	info, err := os.Stat(path)
+	err := readOne(path, content)
+	_, damaged := errors.AsType[*CorruptError](err)
+	missing := errors.Is(err, fs.ErrNotExist)
+	if !damaged && !missing {
+		return err
+	}
+	fromCopy := readOne(copyOf(path), content)
+	_, copyDamaged := errors.AsType[*CorruptError](fromCopy)
+	switch {
+	case fromCopy == nil || !copyDamaged && !errors.Is(fromCopy, fs.ErrNotExist):
+		return fromCopy
+	case missing && copyDamaged:
+		return &CorruptError{path, "it is missing, and its copy is damaged"}
+	}
+	return err
+}
+
+// copyOf returns the path of a document's copy, "manifest.copy.json" for "manifest.json".
+func copyOf(path string) string { return strings.TrimSuffix(path, ".json") + ".copy.json" }
+
+func readOne(path string, content any) error {
+	b, err := readDocumentBytes(path)
 	if err != nil {
 		return err
 	}
-	if info.Size() > maxDocument {
-		return &CorruptError{path, fmt.Sprintf("it has %d bytes", info.Size())}
-	}
-	b, err := os.ReadFile(path)
-	if err != nil {
-		return err
-	}
-	var d document
-	if err := json.Unmarshal(b, &d); err != nil {
-		return &CorruptError{path, err.Error()}
-	}
-	if sum, err := documentChecksum(d.Version, d.Content); err != nil || sum != d.Checksum {
-		return &CorruptError{path, "its checksum is wrong"}
-	}
-	if d.Version != formatVersion {
-		return fmt.Errorf("%s is of version %d; this program knows version %d", path, d.Version, formatVersion)
-	}
-	if err := json.Unmarshal(d.Content, content); err != nil {
+	if err := json.Unmarshal(b, content); err != nil {
 		return &CorruptError{path, err.Error()}
 	}
 	return nil
+}
+
+// readDocumentBytes returns the content of a document whose checksum is right.
+func readDocumentBytes(path string) ([]byte, error) {
+	info, err := os.Stat(path)
+	if err != nil {
+		return nil, err
+	}
+	if info.Size() > maxDocument {
+		return nil, &CorruptError{path, fmt.Sprintf("it has %d bytes", info.Size())}
+	}
+	b, err := os.ReadFile(path)
+	if err != nil {
+		return nil, err
+	}
+	var d document
+	if err := json.Unmarshal(b, &d); err != nil {
+		return nil, &CorruptError{path, err.Error()}
+	}
+	if sum, err := documentChecksum(d.Version, d.Content); err != nil || sum != d.Checksum {
+		return nil, &CorruptError{path, "its checksum is wrong"}
+	}
+	if d.Version != formatVersion {
+		return nil, fmt.Errorf("%s is of version %d; this program knows version %d", path, d.Version, formatVersion)
+	}
+	return d.Content, nil
 }
 
 func documentChecksum(version int, content []byte) (string, error) {
@@ -78,19 +112,9 @@ func checksumText(sum xxh3.Uint128) string {
 	return fmt.Sprintf("%x", b[:])
 }
 
-// writeDocument replaces a document as a whole, durably.
+// writeDocument replaces a document and its copy, each as a whole, durably. The copy is never older than the document, so
+// that a reader who needs it finds in it all that the state promises.
 func writeDocument(st storage, path string, content any) error {
-	if err := prepareDocument(st, path, content); err != nil {
-		return err
-	}
-	if err := st.Rename(path+asideSuffix, path); err != nil {
-		return err
-	}
-	return st.SyncDir(filepath.Dir(path))
-}
-
-// prepareDocument writes a document aside, durably; it takes its place when it gets its name.
-func prepareDocument(st storage, path string, content any) error {
 	c, err := json.Marshal(content)
 	if err != nil {
 		return err
@@ -103,11 +127,23 @@ func prepareDocument(st storage, path string, content any) error {
 	if err != nil {
 		return err
 	}
+	b = append(b, '\n')
+	if err := replaceFile(st, copyOf(path), b); err != nil {
+		return err
+	}
+	if err := replaceFile(st, path, b); err != nil {
+		return err
+	}
+	return st.SyncDir(filepath.Dir(path))
+}
+
+// replaceFile gives a file new contents, all of them or none. Its name is durable once its directory is synced.
+func replaceFile(st storage, path string, b []byte) error {
 	f, err := st.Create(path + asideSuffix)
 	if err != nil {
 		return err
 	}
-	if _, err := f.Write(append(b, '\n')); err != nil {
+	if _, err := f.Write(b); err != nil {
 		_ = f.Close()
 		return err
 	}
@@ -115,5 +151,40 @@ func prepareDocument(st storage, path string, content any) error {
 		_ = f.Close()
 		return err
 	}
-	return f.Close()
+	if err := f.Close(); err != nil {
+		return err
+	}
+	return st.Rename(path+asideSuffix, path)
+}
+
+// mendDocument makes a document and its copy the same again, after a crash or damage. The document counts, the copy when that
+// can't be read. It returns what was wrong with the document, "" when it was right, there is neither, or both are damaged.
+func mendDocument(st storage, path string) (wrong string, err error) {
+	_, err = readDocumentBytes(path)
+	corrupt, damaged := errors.AsType[*CorruptError](err)
+	good, bad := path, copyOf(path)
+	switch {
+	case damaged || errors.Is(err, fs.ErrNotExist):
+		if _, err := readDocumentBytes(copyOf(path)); err != nil {
+			return "", nil //nolint:nilerr // whoever reads the document is told
+		}
+		good, bad = bad, good
+		wrong = "it is missing"
+		if damaged {
+			wrong = corrupt.Reason
+		}
+	case err != nil:
+		return "", err
+	}
+	b, err := os.ReadFile(good)
+	if err != nil {
+		return "", err
+	}
+	if other, err := os.ReadFile(bad); err == nil && bytes.Equal(b, other) {
+		return "", nil
+	}
+	if err := replaceFile(st, bad, b); err != nil {
+		return "", err
+	}
+	return wrong, st.SyncDir(filepath.Dir(path))
 }

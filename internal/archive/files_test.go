@@ -5,6 +5,7 @@ import (
 	"os"
 	"path/filepath"
 	"slices"
+	"strings"
 	"testing"
 	"time"
 
@@ -196,12 +197,10 @@ func TestDamageIsFound(t *testing.T) {
 			do()
 			got, err := readQuietly(cfg.Dir)
 			corrupt, ok := errors.AsType[*CorruptError](err)
-			switch {
-			case err == nil && (name == stateName && kind == "missing" && len(got) == 0):
-			case err == nil && slices.Equal(got, want): // white space of a manifest
-			case err == nil:
-				t.Errorf("%s %s: %d rows were read", name, kind, len(got))
-			case !ok && name != stateName && filepath.Base(name) != manifestName || ok && corrupt.Path != path:
+			switch isDocument := filepath.Ext(name) == ".json"; {
+			case isDocument && (err != nil || !slices.Equal(got, want)): // its copy is there
+				t.Errorf("%s %s: %d rows, error %v", name, kind, len(got), err)
+			case !isDocument && (!ok || corrupt.Path != path):
 				t.Errorf("%s %s: %v", name, kind, err)
 			}
 		}
@@ -248,54 +247,122 @@ func readQuietly(dir string) ([]stored, error) {
 	return all, nil
 }
 
-// A writer that finds the state or a manifest damaged makes it again; what it can't make again it says is lost.
-func TestWriterRepairs(t *testing.T) {
+// A writer that finds a document or its copy damaged makes it again from the other.
+func TestWriterMendsDocuments(t *testing.T) {
+	r := seeded(t)
 	repaired := &note{}
 	cfg := full(t, Observer{Repaired: func(path, what string) { repaired.add(path + ": " + what) }})
-	want := readAll(t, cfg.Dir)
-	state := view(t, cfg.Dir).State
-	reopen := func() {
-		t.Helper()
-		w, err := open(cfg, unsynced{})
-		if err != nil {
-			t.Fatal(err)
-		}
-		w.Close()
-	}
-	reopen()
+	reopen(t, cfg)
 	if len(repaired.all) > 0 {
 		t.Errorf("nothing was damaged, and %q", repaired.all)
 	}
-	for _, h := range view(t, cfg.Dir).Hours() {
-		path := filepath.Join(hourDir(cfg.Dir, h), manifestName)
-		for _, content := range []string{"", "{}", `{"version":1,"checksum":"","content":{"hour":1}}`} {
-			write(t, path, content)
-			reopen()
-			if !repaired.has(path) {
-				t.Errorf("nobody was told about %s", path)
+	whole := readTree(t, cfg.Dir)
+	for name, content := range whole {
+		if filepath.Ext(name) != ".json" {
+			continue
+		}
+		path := filepath.Join(cfg.Dir, name)
+		for _, damaged := range []string{"", "{}", content[:r.IntN(len(content)-2)], strings.Replace(content, "1", "2", 1)} {
+			write(t, path, damaged)
+			reopen(t, cfg)
+			if !equalContents(whole, readTree(t, cfg.Dir)) {
+				t.Fatalf("%s, damaged to %.80q, is not as it was", name, damaged)
 			}
-			sameRows(t, readAll(t, cfg.Dir), want)
 		}
 		os.Remove(path)
-		reopen()
-		sameRows(t, readAll(t, cfg.Dir), want)
+		reopen(t, cfg)
+		if !equalContents(whole, readTree(t, cfg.Dir)) {
+			t.Fatalf("%s, removed, is not as it was", name)
+		}
+		if isCopy := strings.Contains(name, ".copy."); repaired.has(path+":") == isCopy {
+			t.Errorf("about %s: %q", name, repaired.all)
+		}
 	}
-	// The state goes back by a commit at most, and the rows of that come from the log again.
-	os.Remove(filepath.Join(cfg.Dir, stateName))
-	reopen()
-	got := view(t, cfg.Dir).State
-	if got.Watermark > state.Watermark || got.Watermark < state.Watermark-20*minute || got.Offset > state.Offset {
-		t.Errorf("state %+v, was %+v", got, state)
+}
+
+func reopen(t *testing.T, cfg Config) {
+	t.Helper()
+	w, err := open(cfg, unsynced{})
+	if err != nil {
+		t.Fatal(err)
 	}
-	after := func(s stored) bool { return s.Received >= got.Watermark }
-	sameRows(t, slices.DeleteFunc(readAll(t, cfg.Dir), after), slices.DeleteFunc(slices.Clone(want), after))
-	// An hour that is gone stays known.
-	lost := view(t, cfg.Dir).Hours()[0]
-	os.RemoveAll(hourDir(cfg.Dir, lost))
-	reopen()
-	_, err := view(t, cfg.Dir).Hour(lost)
-	if _, ok := errors.AsType[*CorruptError](err); !ok {
-		t.Errorf("the hour whose files are gone: %v", err)
+	if err := w.Close(); err != nil {
+		t.Fatal(err)
+	}
+}
+
+// What can't be made again is said to be lost, for good; the archive goes on.
+func TestLostManifest(t *testing.T) {
+	cfg := full(t, Observer{})
+	want := readAll(t, cfg.Dir)
+	hours := view(t, cfg.Dir).Hours()
+	path := filepath.Join(hourDir(cfg.Dir, hours[0]), manifestName)
+	write(t, path, "{}")
+	write(t, copyOf(path), "{}")
+	os.RemoveAll(hourDir(cfg.Dir, hours[1]))
+	for range 2 {
+		for _, h := range hours[:2] {
+			_, err := view(t, cfg.Dir).Hour(h)
+			if corrupt, ok := errors.AsType[*CorruptError](err); !ok || corrupt.Path != filepath.Join(hourDir(cfg.Dir, h), manifestName) {
+				t.Errorf("the hour at %s: %v", h.Time(), err)
+			}
+		}
+		reopen(t, cfg)
+	}
+	if !exists(filepath.Join(filepath.Dir(path), fileName(0))) {
+		t.Error("files that may be of use are gone")
+	}
+	log := newFakeLog(noon + 3*hour)
+	log.trimmed = len(log.records)
+	for range 1500 + 1 { // the log goes on where the archive is
+		log.add(nil, event(9999, hours[0]))
+	}
+	w := start(t, cfg, log)
+	w.commit(t)
+	w.mustStop(t)
+	if _, err := view(t, cfg.Dir).Hour(hours[0]); err == nil {
+		t.Error("with an event more, the hour passes for whole")
+	}
+	var got []stored
+	v := view(t, cfg.Dir)
+	for _, h := range hours[2:] {
+		hour, err := v.Hour(h)
+		if err != nil {
+			t.Fatal(err)
+		}
+		for _, f := range hour.Files {
+			for _, r := range readFile(t, v, h, f) {
+				got = append(got, stored{r, h})
+			}
+		}
+	}
+	sameRows(t, got, slices.DeleteFunc(want, func(s stored) bool { return s.hour < hours[2] }))
+}
+
+// Without a state nothing can be said of an archive, and nothing is.
+func TestLostState(t *testing.T) {
+	cfg := full(t, Observer{})
+	before := readTree(t, cfg.Dir)
+	path := filepath.Join(cfg.Dir, stateName)
+	for _, content := range []string{"", "{}", "gone"} {
+		write(t, path, content)
+		write(t, copyOf(path), content)
+		if content == "gone" {
+			os.Remove(path)
+			os.Remove(copyOf(path))
+		}
+		if _, err := open(cfg, unsynced{}); err == nil || !strings.Contains(err.Error(), "move the archive aside") {
+			t.Errorf("a writer: %v", err)
+		}
+		_, err := Read(cfg.Dir)
+		if _, ok := errors.AsType[*CorruptError](err); !ok {
+			t.Errorf("a reader: %v", err)
+		}
+	}
+	write(t, path, before[stateName])
+	reopen(t, cfg)
+	if !equalContents(before, readTree(t, cfg.Dir)) {
+		t.Error("with its state back, the archive is not what it was")
 	}
 }
 

@@ -14,7 +14,7 @@ type File struct {
 	Rows     int64  `json:"rows"`
 	Bytes    int64  `json:"bytes"`
 	Checksum string `json:"checksum"` // xxh3-128 of the whole file, 32 hex digits
-	Received Span   `json:"received"` // all in one Slot
+	Received Span   `json:"received"` // all in one Slot, unless it was made for a closed hour
 	Time     Span   `json:"time"`     // of events, clamped to received
 	Weight   uint64 `json:"weight"`
 }
@@ -46,13 +46,13 @@ type manifest struct {
 }
 
 type listing struct {
-	State State  `json:"state"` // that the commit led to
-	Files []File `json:"files"`
+	Offset eventlog.Offset `json:"offset"` // of the log, that the commit reached
+	Files  []File          `json:"files"`
 }
 
 // as returns the files when the log has been archived to an offset.
 func (m *manifest) as(offset eventlog.Offset) []File {
-	if m.Now.State.Offset > offset {
+	if m.Now.Offset > offset {
 		return m.Before.Files
 	}
 	return m.Now.Files

@@ -1,7 +1,6 @@
 package archive
 
 import (
-	"cmp"
 	"errors"
 	"fmt"
 	"io/fs"
@@ -40,70 +39,36 @@ func (w *Writer) recover() (record, error) {
 	return r, nil
 }
 
-// lastState returns the state as of the last commit, from the manifests when its own file is lost.
+// lastState returns the state as of the last commit.
 func (w *Writer) lastState(found []crest.Millis) (record, error) {
 	path := filepath.Join(w.cfg.Dir, stateName)
+	if err := w.mend(path); err != nil {
+		return record{}, err
+	}
 	var r record
 	err := readDocument(path, &r)
-	corrupt, damaged := errors.AsType[*CorruptError](err)
+	missing := errors.Is(err, fs.ErrNotExist)
 	switch {
-	case err == nil:
-		return r, nil
-	case !damaged && !errors.Is(err, fs.ErrNotExist):
-		return record{}, err
-	case len(found) == 0 && !damaged:
-		return record{}, nil
+	case missing && len(found) == 0: // from now on a missing state is known for a loss
+		return record{}, writeDocument(w.storage, path, record{})
+	case missing:
+		err = &CorruptError{path, "it is missing, and so is its copy"}
 	}
-	why := "it is missing"
-	if damaged {
-		why = corrupt.Reason
+	if _, damaged := errors.AsType[*CorruptError](err); damaged {
+		err = fmt.Errorf("%w. Without it nothing can be added. Put it back, or move the archive aside, so that a new one begins", err)
 	}
-	r, err = w.stateOfManifests(found)
-	if err != nil {
-		return record{}, err
-	}
-	w.repaired(path, why+"; the archive goes on from the last commit that its manifests prove to be finished")
-	return r, writeDocument(w.storage, path, r)
+	return r, err
 }
 
-// stateOfManifests returns the state of the newest commit that is known to be finished, because another came after it.
-func (w *Writer) stateOfManifests(found []crest.Millis) (record, error) {
-	var r record
-	var newest []State
-	for _, h := range found {
-		m, err := readManifest(w.cfg.Dir, h)
-		_, damaged := errors.AsType[*CorruptError](err)
-		switch {
-		case errors.Is(err, fs.ErrNotExist):
-			continue
-		case err != nil && !damaged:
-			return record{}, err
-		case err == nil:
-			newest = append(newest, m.Now.State)
-			r.State = later(r.State, m.Before.State)
-		}
-		r.Hours = append(r.Hours, h)
+func (w *Writer) mend(path string) error {
+	wrong, err := mendDocument(w.storage, path)
+	if wrong != "" {
+		w.repaired(path, wrong+"; it was made again from its copy")
 	}
-	slices.SortFunc(newest, func(a, b State) int { return cmp.Compare(a.Offset, b.Offset) })
-	for _, s := range newest {
-		if s.Offset < newest[len(newest)-1].Offset {
-			r.State = later(r.State, s)
-		}
-	}
-	if w.cfg.Retain > 0 && len(r.Hours) > 0 { // what isn't there from here back may have been deleted
-		r.KeptFrom = max(r.KeptFrom, min(r.Hours[0], r.Watermark.Add(-MinRetain).Floor(hourLength)))
-	}
-	return r, nil
+	return err
 }
 
-func later(a, b State) State {
-	if b.Offset > a.Offset {
-		return b
-	}
-	return a
-}
-
-// tidy leaves of an hour what its manifest lists as of the state. Of a known hour something must be there.
+// tidy leaves of an hour what its manifest lists as of the state. A known hour has a manifest, or has lost it.
 func (w *Writer) tidy(hour crest.Millis, state State, known bool) error {
 	dir := hourDir(w.cfg.Dir, hour)
 	if err := makeDirs(w.storage, w.cfg.Dir, dir); err != nil {
@@ -112,23 +77,29 @@ func (w *Writer) tidy(hour crest.Millis, state State, known bool) error {
 	if err := w.removeAside(dir); err != nil {
 		return err
 	}
+	path := filepath.Join(dir, manifestName)
+	if err := w.mend(path); err != nil {
+		return err
+	}
 	m, err := readManifest(w.cfg.Dir, hour)
-	corrupt, damaged := errors.AsType[*CorruptError](err)
+	_, damaged := errors.AsType[*CorruptError](err)
+	damaged = damaged || errors.Is(err, fs.ErrNotExist)
 	switch {
 	case damaged && known:
-		return w.rebuild(hour, state, corrupt.Reason)
-	case errors.Is(err, fs.ErrNotExist) && known:
-		return w.rebuild(hour, state, "it is missing")
-	case damaged, errors.Is(err, fs.ErrNotExist): // of a commit that was not finished
-		m = manifest{Hour: hour, Now: listing{State: State{Offset: state.Offset + 1}}}
+		return w.lose(hour, path)
+	case damaged: // of a commit that was not finished
+		m = manifest{Hour: hour, Now: listing{Offset: state.Offset + 1}}
 	case err != nil:
 		return err
 	}
-	if m.Now.State.Offset > state.Offset {
+	if m.Now.Offset > state.Offset {
 		m.Now = m.Before
-		if err := writeDocument(w.storage, filepath.Join(dir, manifestName), m); err != nil {
+		if err := writeDocument(w.storage, path, m); err != nil {
 			return err
 		}
+	}
+	if m.Lost != "" {
+		return nil // files that may be of use to somebody stay
 	}
 	listed := map[string]bool{}
 	for _, f := range m.Now.Files {
@@ -146,6 +117,23 @@ func (w *Writer) tidy(hour crest.Millis, state State, known bool) error {
 		}
 	}
 	return nil
+}
+
+// lose notes that an hour's manifest is lost, and with it what its files are worth. They are left where they are.
+func (w *Writer) lose(hour crest.Millis, path string) error {
+	names, err := parquetNames(filepath.Dir(path))
+	if err != nil {
+		return err
+	}
+	m := manifest{Hour: hour, Lost: "it and its copy were damaged or missing: what its hour had is lost"}
+	for _, name := range names {
+		number := 0
+		if _, err := fmt.Sscanf(name, "%d"+parquetSuffix, &number); err == nil {
+			m.Next = max(m.Next, number+1)
+		}
+	}
+	w.repaired(path, m.Lost)
+	return writeDocument(w.storage, path, m)
 }
 
 // removeAside removes the files of a directory that were not finished.

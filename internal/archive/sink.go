@@ -222,7 +222,7 @@ func (s *sink) list(c *change, state State) error {
 	for _, o := range c.finished {
 		files = append(files, o.facts)
 	}
-	m.Before, m.Now = m.Now, listing{State: state, Files: files}
+	m.Before, m.Now = m.Now, listing{Offset: state.Offset, Files: files}
 	path := filepath.Join(hourDir(s.dir, m.Hour), manifestName)
 	return writeDocument(s.storage, path, m)
 }

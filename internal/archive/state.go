@@ -1,9 +1,7 @@
 package archive
 
 import (
-	"errors"
 	"fmt"
-	"io/fs"
 	"path/filepath"
 	"slices"
 	"time"
@@ -12,7 +10,8 @@ import (
 	"crest/internal/eventlog"
 )
 
-// Slot is the grid of received time on which the archive commits. No file has rows of two slots.
+// Slot is the grid of received time on which the archive commits. No file has rows of two slots, except what comes to a closed
+// hour, which may share a file with what came to it before.
 const Slot = 10 * time.Minute
 
 // CloseAfter is how long after its end an hour is closed: how much of received time must have passed.
@@ -49,14 +48,10 @@ type record struct {
 	Hours []crest.Millis `json:"hours"` // that have files, ascending
 }
 
-// readState returns the zero record when there is no archive yet.
+// readState fails with fs.ErrNotExist when there is no archive yet.
 func readState(dir string) (record, error) {
 	var r record
-	err := readDocument(filepath.Join(dir, stateName), &r)
-	if errors.Is(err, fs.ErrNotExist) {
-		return record{}, nil
-	}
-	if err != nil {
+	if err := readDocument(filepath.Join(dir, stateName), &r); err != nil {
 		return record{}, fmt.Errorf("read the archive's state: %w", err)
 	}
 	return r, nil

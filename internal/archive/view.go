@@ -24,6 +24,16 @@ type View struct {
 // Read looks at the archive in a directory, which may be empty or absent: then the state is zero.
 func Read(dir string) (*View, error) {
 	r, err := readState(dir)
+	if errors.Is(err, fs.ErrNotExist) {
+		hours, listErr := listHours(dir)
+		if listErr != nil {
+			return nil, fmt.Errorf("list the archive: %w", listErr)
+		}
+		if len(hours) > 0 {
+			return nil, &CorruptError{filepath.Join(dir, stateName), "it is missing, and so is its copy"}
+		}
+		return &View{dir: dir}, nil
+	}
 	if err != nil {
 		return nil, err
 	}
