@@ -4,9 +4,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"io"
-	"io/fs"
-	"os"
 	"path/filepath"
 	"time"
 
@@ -64,7 +61,10 @@ func (n *node) open() error {
 	options := pipeline.Options{
 		Log: n.log, Lists: n.shelf, Checkpoint: filepath.Join(n.cfg.Data, "checkpoint"), Now: n.clock.Now,
 		Observer: pipeline.Observer{
-			Skipped: func(err error) { n.wrong("the pipeline skipped something: %v", err) },
+			Skipped: func(err error) {
+				n.wrong("the pipeline skipped something: %v", err)
+				n.shelf.skip()
+			},
 			Checkpointed: func(_, _ int, _ time.Duration, err error) {
 				if err != nil {
 					n.wrong("a checkpoint failed: %v", err)
@@ -101,9 +101,13 @@ func (n *node) run(part func() error) {
 	go func() { n.failed <- part() }()
 }
 
-// post sends a body as a producer does who doesn't wait until it is on disk.
-func (n *node) post(ctx context.Context, body []byte, events int) error {
-	result, err := n.ingester.Ingest(ctx, ingest.Request{Body: body, Format: ingest.FormatProtobuf, Ack: config.AckEnqueued})
+// post sends a body as a producer does, who waits until it is on disk or doesn't.
+func (n *node) post(ctx context.Context, body []byte, events int, logged bool) error {
+	ack := config.AckEnqueued
+	if logged {
+		ack = config.AckLogged
+	}
+	result, err := n.ingester.Ingest(ctx, ingest.Request{Body: body, Format: ingest.FormatProtobuf, Ack: ack})
 	if err != nil {
 		return err
 	}
@@ -145,9 +149,9 @@ func (n *node) settle(ctx context.Context, t crest.Millis) error {
 func (n *node) published(ctx context.Context, t crest.Millis) ([]crest.List, error) {
 	var lists []crest.List
 	err := n.await(ctx, fmt.Sprint("lists as of ", t.Time()), func() (bool, <-chan struct{}) {
-		fresh, newest, changed := n.shelf.take()
+		fresh, done, changed := n.shelf.take(t)
 		lists = append(lists, fresh...)
-		return newest >= t, changed
+		return done, changed
 	})
 	return lists, err
 }
@@ -187,45 +191,6 @@ func (n *node) stop() error {
 
 // crash copies the data as a kill -9 would leave it to another directory, and ends the node.
 func (n *node) crash(to string) error {
-	err := copyTree(n.cfg.Data, to)
+	err := copyAtOnce(n.cfg.Data, to)
 	return errors.Join(err, n.stop())
-}
-
-// copyTree copies a directory in which files may come and go.
-func copyTree(from, to string) error {
-	return filepath.WalkDir(from, func(path string, d fs.DirEntry, err error) error {
-		if errors.Is(err, fs.ErrNotExist) {
-			return nil
-		}
-		if err != nil {
-			return err
-		}
-		rel, err := filepath.Rel(from, path)
-		if err != nil {
-			return err
-		}
-		if d.IsDir() {
-			return os.MkdirAll(filepath.Join(to, rel), 0o700)
-		}
-		return copyFile(path, filepath.Join(to, rel))
-	})
-}
-
-func copyFile(from, to string) error {
-	in, err := os.Open(from)
-	if errors.Is(err, fs.ErrNotExist) {
-		return nil
-	}
-	if err != nil {
-		return err
-	}
-	defer in.Close()
-	out, err := os.OpenFile(to, os.O_CREATE|os.O_WRONLY|os.O_TRUNC, 0o600)
-	if err != nil {
-		return err
-	}
-	if _, err := io.Copy(out, in); err != nil {
-		return errors.Join(err, out.Close())
-	}
-	return out.Close()
 }

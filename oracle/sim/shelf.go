@@ -16,6 +16,7 @@ type shelf struct {
 	fresh   []crest.List
 	newest  crest.Millis
 	changed chan struct{}
+	skipped int // lists that were not made
 	older   int // lists that came after newer ones, as they do after a restart
 }
 
@@ -36,8 +37,20 @@ func (s *shelf) Publish(lists []crest.List) {
 		s.fresh = append(s.fresh, *l)
 		s.newest = max(s.newest, l.AsOf)
 	}
+	s.notify()
+}
+
+func (s *shelf) notify() {
 	close(s.changed)
 	s.changed = make(chan struct{})
+}
+
+// skip notes that lists could not be made.
+func (s *shelf) skip() {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.skipped++
+	s.notify()
 }
 
 // all returns what is served, by board and window.
@@ -54,11 +67,14 @@ func (s *shelf) all() []*crest.List {
 // Current says that there is no list before, so that nothing is rendered: that takes longer than all the rest.
 func (s *shelf) Current(string, string) *list.Published { return nil }
 
-// take returns the lists that are new, and the moment of the newest ever.
-func (s *shelf) take() ([]crest.List, crest.Millis, <-chan struct{}) {
+// take returns the lists that are new, and whether those of a moment are there, or will not come.
+func (s *shelf) take(t crest.Millis) (fresh []crest.List, done bool, changed <-chan struct{}) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	fresh := s.fresh
+	fresh, done, changed = s.fresh, s.newest >= t || s.skipped > 0, s.changed
 	s.fresh = nil
-	return fresh, s.newest, s.changed
+	if done {
+		s.skipped = 0
+	}
+	return fresh, done, changed
 }

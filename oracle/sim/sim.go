@@ -1,6 +1,7 @@
 package sim
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -28,7 +29,7 @@ type Config struct {
 	Seed        uint64
 	Quiet       []Span // without traffic
 	RecountDown []Span // without recounts
-	Restarts    int    // at random steps: a stop and a crash in turn
+	Restarts    int    // between random requests: a stop and a crash in turn
 	Progress    func(Progress)
 }
 
@@ -74,6 +75,12 @@ const maxDescribed = 20
 // posts is how many requests a step is sent in.
 const posts = 5
 
+// point is a moment within a step: after a request of it.
+type point struct {
+	from crest.Millis // start of the step
+	post int
+}
+
 // run is a simulation under way.
 type run struct {
 	Config
@@ -86,7 +93,7 @@ type run struct {
 	node     *node
 	rate     float64 // events a step on average
 	owed     float64
-	restarts []crest.Millis
+	restarts []point
 	dirs     int
 	body     []byte
 	result   Result
@@ -111,7 +118,7 @@ func Run(ctx context.Context, cfg Config) (*Result, error) {
 	r.truth = newTruth(&cfg.Node, r.traffic.kinds)
 	r.plan(start, step)
 	r.Node.Data = r.nextDir()
-	if err := r.startNode(ctx); err != nil {
+	if err := r.startNode(); err != nil {
 		return nil, err
 	}
 	err = r.steps(ctx, start, step)
@@ -142,9 +149,10 @@ func (r *run) plan(start, step crest.Millis) {
 	}
 	r.rate = float64(r.Events) / max(sum, 1)
 	for range r.Restarts {
-		r.restarts = append(r.restarts, start+step*crest.Millis(2+r.random.Int64N(int64(r.Length/r.Step)-2)))
+		from := start + step*crest.Millis(2+r.random.Int64N(int64(r.Length/r.Step)-2))
+		r.restarts = append(r.restarts, point{from, r.random.IntN(posts)})
 	}
-	slices.Sort(r.restarts)
+	slices.SortFunc(r.restarts, func(a, b point) int { return cmp.Compare(a.from, b.from) })
 }
 
 func (r *run) curve(t crest.Millis) float64 {
@@ -181,12 +189,12 @@ func (r *run) collect() {
 	}
 }
 
-func (r *run) startNode(ctx context.Context) error {
+func (r *run) startNode() error {
 	var err error
 	if r.node, err = startNode(&r.Node, r.clock, r.shelf, r.wrong); err != nil {
 		return fmt.Errorf("start a node: %w", err)
 	}
-	return r.node.settle(ctx, crest.MillisOf(r.clock.Now()))
+	return nil
 }
 
 // steps goes through the simulated time.
@@ -203,12 +211,6 @@ func (r *run) steps(ctx context.Context, start, step crest.Millis) error {
 		}
 		if err := r.recount(ctx, t); err != nil {
 			return err
-		}
-		if len(r.restarts) > 0 && t >= r.restarts[0] {
-			r.restarts = r.restarts[1:]
-			if err := r.restart(ctx); err != nil {
-				return fmt.Errorf("restart at %s: %w", t.Time(), err)
-			}
 		}
 		if err := r.node.retain(t); err != nil {
 			return err
@@ -247,15 +249,22 @@ func (r *run) send(ctx context.Context, from, to crest.Millis) error {
 		r.clock.Set(at)
 		n := int(r.owed) / (posts - i)
 		r.owed -= float64(n)
-		if err := r.request(ctx, at, n); err != nil {
+		ending := len(r.restarts) > 0 && from >= r.restarts[0].from && i >= r.restarts[0].post
+		if err := r.request(ctx, at, n, ending); err != nil {
 			return err
+		}
+		if ending {
+			r.restarts = r.restarts[1:]
+			if err := r.restart(); err != nil {
+				return fmt.Errorf("restart: %w", err)
+			}
 		}
 	}
 	return nil
 }
 
-// request posts n new events, and the copies that are due.
-func (r *run) request(ctx context.Context, at crest.Millis, n int) error {
+// request posts n new events, and the copies that are due. They are on disk when it returns if they have to be.
+func (r *run) request(ctx context.Context, at crest.Millis, n int, logged bool) error {
 	r.body = r.body[:0]
 	sent := 0
 	for range n {
@@ -276,7 +285,7 @@ func (r *run) request(ctx context.Context, at crest.Millis, n int) error {
 		return nil
 	}
 	r.result.Events += sent
-	return r.node.post(ctx, r.body, sent)
+	return r.node.post(ctx, r.body, sent, logged)
 }
 
 // copy sends an event again, unless it is left to chance what becomes of it. The fast path knows an id for at least the
@@ -373,14 +382,14 @@ func (r *run) seam(l *crest.List) {
 }
 
 // restart ends the node, by a stop and a crash in turn, and starts it again.
-func (r *run) restart(ctx context.Context) error {
+func (r *run) restart() error {
 	if r.result.Stops <= r.result.Crashes {
 		r.result.Stops++
 		r.noteCounts()
 		if err := r.node.stop(); err != nil {
 			return err
 		}
-		return r.startNode(ctx)
+		return r.startNode()
 	}
 	r.result.Crashes++
 	r.noteCounts()
@@ -392,5 +401,5 @@ func (r *run) restart(ctx context.Context) error {
 	if err := os.RemoveAll(before); err != nil {
 		return err
 	}
-	return r.startNode(ctx)
+	return r.startNode()
 }
