@@ -21,6 +21,7 @@ type Config struct {
 	Memory     int64          // bytes that counting may use; default 512 MiB
 	Windows    []crest.Window // that have totals: of whole hours, and of all time
 	Candidates int            // kept per board and window; default 3,000
+	Wait       time.Duration  // late events are counted when their hour is twice as old, but after this at the latest; default 24 h
 	Workers    int            // default: the number of processors
 	Observer   Observer
 }
@@ -46,6 +47,9 @@ func (c *Config) setDefaults() {
 	if c.Memory == 0 {
 		c.Memory = defaultMemory
 	}
+	if c.Wait == 0 {
+		c.Wait = 24 * time.Hour
+	}
 	if c.Workers == 0 {
 		c.Workers = runtime.GOMAXPROCS(0)
 	}
@@ -69,6 +73,8 @@ func (c Config) Validate() error {
 		return crest.Errorf(crest.CodeOutOfRange, "memory", "is %d bytes; at least %d are needed", c.Memory, minMemory)
 	case c.Candidates < 1 || c.Candidates > maxCandidates:
 		return crest.Errorf(crest.CodeOutOfRange, "candidates", "are %d; 1 to %d are possible", c.Candidates, maxCandidates)
+	case c.Wait < 0:
+		return crest.Errorf(crest.CodeOutOfRange, "wait", "is %s; it must be positive", c.Wait)
 	case c.Workers < 1:
 		return crest.Errorf(crest.CodeOutOfRange, "workers", "are %d; at least one is needed", c.Workers)
 	}

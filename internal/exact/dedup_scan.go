@@ -119,6 +119,9 @@ func (s *idSegment) limit(w *idScratch, cut, from, to crest.Millis) {
 	if s.received == nil {
 		return
 	}
+	if w.rows == nil {
+		w.rows = make([]int32, 0, len(s.received)) // nil would stand for all rows
+	}
 	w.rows = w.rows[:0]
 	for i, received := range s.received {
 		if crest.Millis(received) >= cut {

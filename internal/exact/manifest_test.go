@@ -110,7 +110,7 @@ func FuzzManifest(f *testing.F) {
 			}
 			return
 		}
-		s := newSnapshot(Config{}, nil, m, "", nil)
+		s := newSnapshot(Config{}, newStore(""), m, "", nil)
 		s.Reach()
 		s.Hour(m.Until - 1)
 		m.between(0, crest.Millis(1)<<62)

@@ -27,6 +27,17 @@ func (x *round) countAll(ctx context.Context, p plan) (changed bool, err error) 
 	if p.empty() {
 		return false, nil
 	}
+	if x.version == "" && x.before == nil && len(x.old.Hours) == 0 {
+		// So that what an interrupted first round leaves is not taken for counts whose manifest is lost.
+		nothing, _, err := x.old.encode()
+		if err != nil {
+			return false, err
+		}
+		if err := replaceFile(x.storage, filepath.Join(x.dir, beforeName), nothing); err != nil {
+			return false, fmt.Errorf("write the manifest: %w", err)
+		}
+		x.before = x.old
+	}
 	known := x.m.Cut
 	x.m.Cut = max(x.m.Cut, x.sight.cut)
 	x.m.Since = max(x.m.Since, x.view.State.Since)

@@ -91,7 +91,7 @@ func TestDamagedCountsAreRepaired(t *testing.T) {
 			}
 			what := name + " " + h.name
 			path := filepath.Join(w.config.Dir, name)
-			if h.name == changed && name < hourDir(until.Add(-eventsEnd)) {
+			if h.name == changed && name < hourDir(until.Add(hourLength-eventsEnd)) {
 				continue // nobody looks into hours that old until they are needed
 			}
 			h.do(t, path)
@@ -143,7 +143,7 @@ func TestDamagedCountsAreRepaired(t *testing.T) {
 
 // opened reports whether a file is one that a snapshot reads from the beginning.
 func opened(s *Snapshot, name string) bool {
-	return slices.ContainsFunc(s.held, func(key string) bool { return strings.HasPrefix(key, filepath.ToSlash(name)+" ") })
+	return slices.ContainsFunc(s.held.keys, func(key string) bool { return strings.HasPrefix(key, filepath.ToSlash(name)+" ") })
 }
 
 func refersTo(m *manifest, name string) bool {

@@ -23,6 +23,7 @@ const eventsEnd = hourLength + crest.MaxAge + archive.CloseAfter
 type sight struct {
 	view    *archive.View
 	cut     crest.Millis           // slot floor of the archive's watermark
+	wait    time.Duration          // late events may have waited at most
 	shapes  []string               // the kinds of boards that hours are counted for
 	forced  map[crest.Millis]bool  // asked for
 	damaged map[crest.Millis]error // hours whose counts can't be used
@@ -247,7 +248,7 @@ func (p *plan) findLate(m *manifest, s sight) {
 		switch {
 		case !changed:
 			p.judge = append(p.judge, judgement{h.Start, max(h.Checked, s.cut), over})
-		case (over || doubled(h, s.cut)) && len(p.again) < maxAgain && recountable(m, s, h) == nil:
+		case (over || doubled(h, s.cut) || s.cut.Add(-s.wait) >= h.Checked) && len(p.again) < maxAgain && recountable(m, s, h) == nil:
 			p.again = append(p.again, recount{h.Start, ReasonLate})
 		}
 	}

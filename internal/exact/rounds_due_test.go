@@ -80,6 +80,9 @@ func TestLateEventsWaitUntilAnHourIsTwiceAsOld(t *testing.T) {
 		w.check(s, false)
 		w.checkCuts(s)
 	}
+	w.config.Wait = 2 * time.Hour // it was counted at 13:10
+	w.advance(testHour.Add(8*time.Hour + 16*time.Minute))
+	equal(t, "at 17", reasons(w.count(w.recounter())), "09 late, 16 closed")
 }
 
 func TestEventOfAnHourBeforeTheFirst(t *testing.T) {
@@ -328,12 +331,20 @@ func TestSnapshotsFollowOneAnother(t *testing.T) {
 		w.check(next, false)
 		s = next
 	}
-	files := len(s.store.slots)
-	equal(t, "open files", files, len(s.held))
+	store := s.held.store
+	equal(t, "open files", len(store.slots), len(s.held.keys))
+	next, err := s.Next()
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := next.held.release(false); err != nil { // as when it is dropped
+		t.Fatal(err)
+	}
+	w.check(s, false)
 	if err := s.Close(); err != nil {
 		t.Fatal(err)
 	}
-	equal(t, "open files", len(s.store.slots), 0)
+	equal(t, "open files", len(store.slots), 0)
 }
 
 func TestTruthOfWhatIsNotCounted(t *testing.T) {
@@ -378,6 +389,7 @@ func TestConfigValidate(t *testing.T) {
 		"edge":       func(c *Config) { c.Edge = 30 * time.Minute },
 		"memory":     func(c *Config) { c.Memory = 1 },
 		"candidates": func(c *Config) { c.Candidates = -1 },
+		"wait":       func(c *Config) { c.Wait = -1 },
 		"workers":    func(c *Config) { c.Workers = -1 },
 		"window":     func(c *Config) { c.Windows = append(c.Windows, crest.Window{Name: "x", Length: 90 * time.Minute}) },
 		"windows":    func(c *Config) { c.Windows = append(c.Windows, c.Windows[0]) },
@@ -430,4 +442,28 @@ func TestArchiveThatLostEvents(t *testing.T) {
 		t.Errorf("problems: %s", got)
 	}
 	equal(t, "version", w.load().Version(), version)
+}
+
+// The neighbour's file has rows at the boundary and rows from before the cut, but none that is both.
+func TestNeighbourWithoutRowsThatTakePart(t *testing.T) {
+	again := event("a", 55*time.Minute, 0)
+	again.Time = testHour.Add(61 * time.Minute)
+	again.At = again.Time
+	w := newWorld(t, []exacttest.Received{event("a", 55*time.Minute, 0), again, event("b", 59*time.Minute, 70*time.Minute)})
+	w.advance(testHour.Add(3 * time.Hour)) // the late event is put into one file with the first
+	view, err := archive.Read(w.config.Archive)
+	if err != nil {
+		t.Fatal(err)
+	}
+	in, err := inputOf(view, testHour.Add(time.Hour), testHour.Add(120*time.Minute), w.config.Edge)
+	if err != nil {
+		t.Fatal(err)
+	}
+	got, err := countHour(t.Context(), t, newCounter(w.config, t.TempDir()), in)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if len(in.before) != 1 || len(got.rows) == 0 || got.rows[0].Count != 1 {
+		t.Errorf("%d files of the hour before, rows %v", len(in.before), got.rows)
+	}
 }

@@ -29,7 +29,9 @@ func (x *round) open(ctx context.Context) error {
 		x.old, x.version = m, version
 	case beforeErr == nil:
 		x.old = before
-		x.note(Problem{Path: filepath.Join(x.dir, manifestName), Err: fmt.Errorf("%w; the manifest before it counts", err)})
+		if len(before.Hours) > 0 || !errors.Is(err, fs.ErrNotExist) {
+			x.note(Problem{Path: filepath.Join(x.dir, manifestName), Err: fmt.Errorf("%w; the manifest before it counts", err)})
+		}
 	default:
 		if x.old, err = x.rebuild(ctx, err); err != nil {
 			return err

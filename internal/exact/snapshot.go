@@ -13,7 +13,7 @@ import (
 // called concurrently.
 //
 // A recounter keeps the files of the manifest before the newest one, so a snapshot should be replaced before it is two
-// rounds old. What lists need is open from the beginning, and stays readable until Close.
+// rounds old. What lists need is open from the beginning, and stays readable until Close or as long as it is referred to.
 type Snapshot struct {
 	config  Config
 	m       *manifest
@@ -22,8 +22,7 @@ type Snapshot struct {
 	seen    os.FileInfo  // of the manifest's file; nil when there was none
 
 	problems []Problem
-	store    *store
-	held     []string               // of the store, until Close
+	held     *hold                  // the open files, until Close
 	totals   map[string]*openTotal  // by window; those that are whole
 	hours    map[crest.Millis]*slot // the newest ones with events, as far back as windows reach
 

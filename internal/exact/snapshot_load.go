@@ -6,6 +6,7 @@ import (
 	"io/fs"
 	"os"
 	"path/filepath"
+	"runtime"
 
 	"crest"
 	"crest/internal/counts"
@@ -23,7 +24,7 @@ func Load(config Config) (*Snapshot, error) {
 }
 
 // Next loads the newest manifest and shares with s the files that both refer to, so that they aren't verified again.
-func (s *Snapshot) Next() (*Snapshot, error) { return load(s.config, s.store) }
+func (s *Snapshot) Next() (*Snapshot, error) { return load(s.config, s.held.store) }
 
 // Changed reports whether there is a newer manifest, or may be. It looks at the manifest's name alone.
 func (s *Snapshot) Changed() bool {
@@ -34,12 +35,9 @@ func (s *Snapshot) Changed() bool {
 	return s.seen == nil || !os.SameFile(s.seen, now) || !s.seen.ModTime().Equal(now.ModTime()) || s.seen.Size() != now.Size()
 }
 
-// Close releases the snapshot's files as soon as no other snapshot shares them. It must not be used any more.
-func (s *Snapshot) Close() error {
-	held := s.held
-	s.held = nil
-	return s.store.release(held)
-}
+// Close closes the snapshot's files that no other snapshot shares. It must not be used any more. One that nobody refers to
+// any more needs no Close.
+func (s *Snapshot) Close() error { return s.held.release(true) }
 
 // loadTries bounds how often loading starts again because the manifest was replaced meanwhile.
 const loadTries = 5
@@ -83,6 +81,9 @@ func loadOnce(config Config, st *store) (*Snapshot, error) {
 	}
 	if err != nil {
 		s := newSnapshot(config, st, before, beforeVersion, seen)
+		if len(before.Hours) == 0 && errors.Is(err, fs.ErrNotExist) {
+			return s, nil // the first round has not ended
+		}
 		s.problems = append(s.problems, Problem{Path: path, Err: fmt.Errorf("%w; the manifest before it counts", err)})
 		return s, s.openAll()
 	}
@@ -103,10 +104,12 @@ func loadOnce(config Config, st *store) (*Snapshot, error) {
 }
 
 func newSnapshot(config Config, st *store, m *manifest, version string, seen os.FileInfo) *Snapshot {
-	return &Snapshot{
-		config: config, m: m, version: version, until: m.Until, seen: seen, store: st,
+	s := &Snapshot{
+		config: config, m: m, version: version, until: m.Until, seen: seen, held: &hold{store: st},
 		totals: map[string]*openTotal{}, hours: map[crest.Millis]*slot{}, bases: map[baseKey]*baseEntry{},
 	}
+	runtime.AddCleanup(s, func(h *hold) { _ = h.release(false) }, s.held)
+	return s
 }
 
 // whole reports whether nothing that lists need is damaged.
@@ -180,10 +183,10 @@ func (s *Snapshot) openTotal(t *totalEntry) (*openTotal, error) {
 
 // hold opens a file of the store until Close.
 func (s *Snapshot) hold(f *fileEntry, open func(path string, info counts.Info, to *slot) error) (*slot, error) {
-	held, key, err := s.store.acquire(f, open)
+	held, key, err := s.held.store.acquire(f, open)
 	if err != nil {
 		return nil, err
 	}
-	s.held = append(s.held, key)
+	s.held.keys = append(s.held.keys, key)
 	return held, nil
 }

@@ -42,17 +42,29 @@ func (st *store) acquire(f *fileEntry, open func(path string, info counts.Info, 
 	return s, key, nil
 }
 
-func (st *store) release(keys []string) error {
-	st.mu.Lock()
-	defer st.mu.Unlock()
+// hold is what a snapshot holds of a store. It has no way back to the snapshot, so that it can outlive it.
+type hold struct {
+	store *store
+	keys  []string
+}
+
+// release gives up what is held. The files that nobody else holds are closed; or they are left to be closed when the last
+// reader has let go of their tables, for a snapshot that was dropped without Close may have been in use to the end.
+func (h *hold) release(closing bool) error {
+	h.store.mu.Lock()
+	defer h.store.mu.Unlock()
 	var errs []error
-	for _, key := range keys {
-		s := st.slots[key]
-		if s.holders--; s.holders == 0 {
-			delete(st.slots, key)
+	for _, key := range h.keys {
+		s := h.store.slots[key]
+		if s.holders--; s.holders > 0 {
+			continue
+		}
+		delete(h.store.slots, key)
+		if closing {
 			errs = append(errs, s.closer.Close())
 		}
 	}
+	h.keys = nil
 	return errors.Join(errs...)
 }
 
