@@ -168,6 +168,37 @@ func TestRowsThatNoArchiveHas(t *testing.T) {
 	}
 }
 
+// A neighbour's file of which no row takes part drops nothing, though one of its rows has the id of a row at the edge.
+func TestNeighbourWithoutRowsInTheEdge(t *testing.T) {
+	config := testConfig()
+	own := makePlain(1, "item", "")
+	far, near := own, makePlain(2, "item", "")
+	far.Time -= (6 * time.Minute).Milliseconds()
+	far.Received = far.Time
+	near.Time -= time.Minute.Milliseconds()
+	near.Received += time.Hour.Milliseconds() // after the cut
+	before := sourceOf(t, []plainRow{far, near})
+	before.file.Received = archive.Span{First: crest.Millis(far.Received), Last: crest.Millis(near.Received)}
+	before.file.Time = archive.Span{First: crest.Millis(far.Time), Last: crest.Millis(near.Time)}
+	in := hourInput{hour: testHour, cut: testHour.Add(10 * time.Minute), edge: config.Edge, before: []source{before}}
+	in.own = []source{sourceOf(t, []plainRow{own})}
+	for _, c := range []struct {
+		moved time.Duration
+		want  uint64
+	}{{0, 2}, {3 * time.Minute, 0}} { // into the edge
+		moved := far
+		moved.Time += c.moved.Milliseconds()
+		in.before[0].open = sourceOf(t, []plainRow{moved, near}).open
+		got, err := countHour(t.Context(), t, newCounter(config, t.TempDir()), in)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if got.stats.weight != c.want {
+			t.Errorf("moved by %s: weight %d, want %d", c.moved, got.stats.weight, c.want)
+		}
+	}
+}
+
 // Hours of nothing, and of nothing that is counted.
 func TestEmptyHours(t *testing.T) {
 	other := makePlain(0, "item", "")

@@ -190,7 +190,7 @@ func (n naive) sortedLate() []counts.Late {
 // archived writes events into an archive of their own.
 func archived(t *testing.T, dimensions []string, all []exacttest.Received) *archive.View {
 	t.Helper()
-	dir := t.TempDir()
+	dir := scratch(t)
 	err := exacttest.Write(t.Context(), dir, dimensions, slices.Values(all), testHour.Add(10*time.Hour))
 	if err != nil {
 		t.Fatal(err)
@@ -212,7 +212,7 @@ type counted struct {
 
 func countHour(ctx context.Context, t *testing.T, c *counter, in hourInput) (counted, error) {
 	t.Helper()
-	dir := t.TempDir()
+	dir := scratch(t)
 	out, err := counts.Create(filepath.Join(dir, "counts"))
 	if err != nil {
 		t.Fatal(err)

@@ -37,11 +37,12 @@ type idSegment struct {
 	ids      []byte
 	time     []int64 // nil when nobody needs it
 	received []int64 // nil likewise
-	only     []int32 // rows that take part; nil for all
+	limited  bool
+	only     []int32 // rows that take part, when it is limited
 }
 
 func (s *idSegment) len() int {
-	if s.only != nil {
+	if s.limited {
 		return len(s.only)
 	}
 	return s.rows
@@ -49,7 +50,7 @@ func (s *idSegment) len() int {
 
 // row returns the i-th row that takes part.
 func (s *idSegment) row(i int) int {
-	if s.only != nil {
+	if s.limited {
 		return int(s.only[i])
 	}
 	return i
@@ -119,9 +120,6 @@ func (s *idSegment) limit(w *idScratch, cut, from, to crest.Millis) {
 	if s.received == nil {
 		return
 	}
-	if w.rows == nil {
-		w.rows = make([]int32, 0, len(s.received)) // nil would stand for all rows
-	}
 	w.rows = w.rows[:0]
 	for i, received := range s.received {
 		if crest.Millis(received) >= cut {
@@ -132,7 +130,7 @@ func (s *idSegment) limit(w *idScratch, cut, from, to crest.Millis) {
 		}
 		w.rows = append(w.rows, int32(i))
 	}
-	s.only = w.rows
+	s.limited, s.only = true, w.rows
 }
 
 // idReader reads a unit's ids, and times where they matter, in segments.
