@@ -296,7 +296,9 @@ func live(t *testing.T, cfg Config, st *frail, log *fakeLog) {
 			}
 		}
 		cancel()
-		_ = <-done
+		if err := <-done; err != nil {
+			t.Log(err)
+		}
 		if err := w.Close(); err != nil {
 			t.Error(err)
 		}
