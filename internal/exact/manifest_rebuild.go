@@ -86,20 +86,33 @@ func (x *round) examineFound(path string) (hourEntry, []string, error) {
 	}
 	if h.LateWeight > 0 {
 		h.Late = &fileEntry{Name: below + "/" + latePrefix + h.ID + parquetSuffix}
-		late, info, err := counts.ExamineLate(h.Late.path(x.dir))
+		err := x.examineLate(h.Late, text)
+		if err != nil && !isDamage(err) {
+			return hourEntry{}, nil, err
+		}
 		if err != nil {
-			return hourEntry{}, nil, err
+			x.note(Problem{Hour: h.Start, Path: damagedPath(err), Err: err})
+			x.sight.damaged[h.Start] = err
 		}
-		text2, _ := late.Metadata(hourKey)
-		if err := late.Close(); err != nil {
-			return hourEntry{}, nil, err
-		}
-		if text2 != text {
-			return hourEntry{}, nil, &CorruptError{h.Late.path(x.dir), "it doesn't belong to " + path}
-		}
-		h.Late.Info = info
 	}
 	return h, about.Shapes, nil
+}
+
+// examineLate reads late weights that belong to counts which say text of themselves.
+func (x *round) examineLate(f *fileEntry, text string) error {
+	t, info, err := counts.ExamineLate(f.path(x.dir))
+	if err != nil {
+		return err
+	}
+	got, _ := t.Metadata(hourKey)
+	if err := t.Close(); err != nil {
+		return err
+	}
+	if got != text {
+		return &CorruptError{f.path(x.dir), "it belongs to other counts"}
+	}
+	f.Info = info
+	return nil
 }
 
 // line puts the hours found in a row. An hour of which nothing is found had no events, or its counts are lost: the archive
@@ -161,65 +174,4 @@ func (x *round) knownSpans(found []hourEntry) []span {
 	}
 	slices.SortFunc(known, func(a, b span) int { return cmp.Compare(a.from, b.from) })
 	return known
-}
-
-// restore makes an hour's damaged counts again without its events, which are no longer there: they are what totals of all
-// time have beyond the other hours. The checksum proves that they are the same.
-func (x *round) restore(ctx context.Context, h *hourEntry) (hourEntry, error) {
-	var t *totalEntry
-	for i := range x.old.Totals {
-		if o := &x.old.Totals[i]; o.Hours == 0 && o.Counts != nil && !x.stale[o.Window] && o.From <= h.Start && h.Start < o.Until {
-			t = o
-		}
-	}
-	if t == nil || h.Counts == nil {
-		return hourEntry{}, &CorruptError{filepath.Join(x.dir, totalsDir), "there are no totals of all time that the hour is in"}
-	}
-	if h.Late != nil {
-		if table, err := counts.OpenLate(h.Late.path(x.dir), h.Late.Info); err != nil {
-			return hourEntry{}, err
-		} else if err := table.Close(); err != nil {
-			return hourEntry{}, err
-		}
-	}
-	others := slices.DeleteFunc(slices.Clone(x.old.between(t.From, t.Until)), func(o hourEntry) bool {
-		return o.Counts == nil || o.Start == h.Start
-	})
-	inputs, remove, err := x.reduce(ctx, inputsOf(others))
-	if err != nil {
-		return hourEntry{}, err
-	}
-	for i := range inputs {
-		inputs[i].subtract = true
-	}
-	return *h, errors.Join(x.restoreFrom(ctx, h, append(inputs, input{file: *t.Counts})), remove())
-}
-
-func (x *round) restoreFrom(ctx context.Context, h *hourEntry, inputs []input) error {
-	about, err := json.Marshal(aboutHour{h.hourCount, x.old.Boards[h.Boards]})
-	if err != nil {
-		return err
-	}
-	if err := makeDirs(x.storage, x.dir, hourDir(h.Start)); err != nil {
-		return err
-	}
-	w, err := counts.CreateIn(x.storage, h.Counts.path(x.dir))
-	if err != nil {
-		return err
-	}
-	defer func() { _ = w.Abort() }() // nothing after Close
-	if err := w.Set(hourKey, string(about)); err != nil {
-		return err
-	}
-	if err := x.merge(ctx, w, inputs, nil); err != nil {
-		if _, ok := errors.AsType[*fs.PathError](err); ok || ctx.Err() != nil || isDamage(err) {
-			return err
-		}
-		return &CorruptError{h.Counts.path(x.dir), err.Error()} // more was to be taken away than there is
-	}
-	info, err := w.Close()
-	if err == nil && info != h.Counts.Info {
-		return &CorruptError{h.Counts.path(x.dir), "what totals have beyond the other hours is not what it held"}
-	}
-	return err
 }

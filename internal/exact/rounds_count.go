@@ -89,7 +89,12 @@ func (x *round) countAll(ctx context.Context, p plan) (changed bool, err error) 
 // countAgain replaces the count of an hour.
 func (x *round) countAgain(ctx context.Context, a recount) (changed bool, err error) {
 	h := x.m.hour(a.hour)
-	entry, err := x.recount(ctx, a, h)
+	var entry hourEntry
+	if a.reason == ReasonDamaged {
+		entry, err = x.repair(ctx, h)
+	} else {
+		entry, err = x.count(ctx, a.hour, x.sight.cut)
+	}
 	switch {
 	case err == nil:
 		if a.reason == ReasonDamaged {
@@ -112,35 +117,6 @@ func (x *round) countAgain(ctx context.Context, a recount) (changed bool, err er
 	}
 	h.Damaged = why
 	return true, nil
-}
-
-// recount counts an hour again. Damaged files are made as they were, if that is possible, so that nothing else changes.
-func (x *round) recount(ctx context.Context, a recount, h *hourEntry) (hourEntry, error) {
-	if a.reason != ReasonDamaged {
-		return x.count(ctx, a.hour, x.sight.cut)
-	}
-	if h.Damaged != "" && verifyHour(x.dir, h) == nil && h.Counts != nil {
-		whole := *h
-		whole.Damaged = ""
-		return whole, nil // somebody has put it back
-	}
-	if err := recountable(x.m, x.sight, h); err != nil {
-		whole, restoreErr := x.restore(ctx, h)
-		if restoreErr != nil && isDamage(restoreErr) {
-			return hourEntry{}, &CorruptError{damagedPath(x.sight.damaged[a.hour]), err.Error()}
-		}
-		return whole, restoreErr
-	}
-	in, err := inputOf(x.view, a.hour, h.Cut, x.config.Edge)
-	if err != nil {
-		return hourEntry{}, err
-	}
-	if h.ID != "" && x.identify(&in) == h.ID {
-		entry, err := x.count(ctx, a.hour, h.Cut)
-		entry.Checked, entry.Settled = h.Checked, h.Settled
-		return entry, err
-	}
-	return x.count(ctx, a.hour, x.sight.cut)
 }
 
 // report adds a count to the result.
@@ -166,8 +142,12 @@ func (x *round) count(ctx context.Context, hour, cut crest.Millis) (hourEntry, e
 		if !errors.Is(err, archive.ErrReplaced) || try == readTries {
 			return entry, err
 		}
+		replaced := err
 		if view, err = archive.Read(x.config.Archive); err != nil {
 			return hourEntry{}, err
+		}
+		if kept := view.State.KeptFrom; kept > x.view.State.KeptFrom && hour.Add(-hourLength) < kept {
+			return hourEntry{}, replaced // it, or the hour before, has been deleted
 		}
 	}
 }

@@ -2,6 +2,7 @@ package exact
 
 import (
 	"errors"
+	"fmt"
 	"math/rand/v2"
 	"os"
 	"path/filepath"
@@ -11,6 +12,7 @@ import (
 	"time"
 
 	"crest/internal/archive"
+	"crest/internal/counts"
 )
 
 // harm does something to a file, and undoes it.
@@ -298,6 +300,24 @@ func TestHourFromTotals(t *testing.T) {
 	}
 	mentioned(t, "an old hour", path, results[0].Problems)
 	sameContents(t, contents(t, w.config.Dir), want)
+
+	// What was late can't be known again, and hardly matters any more.
+	var late *hourEntry
+	for i := range m.Hours {
+		if h := &m.Hours[i]; h.Late != nil && h.Start < view.State.KeptFrom {
+			late = h
+		}
+	}
+	if err := os.Remove(late.Late.path(w.config.Dir)); err != nil {
+		t.Fatal(err)
+	}
+	results = w.count(w.recounter())
+	mentioned(t, "late weights", late.Late.path(w.config.Dir), results[0].Problems)
+	if s := w.load(); s.Reach().Until != m.Until || len(s.Problems()) > 0 {
+		t.Fatalf("counts go until %s: %v", timeText(s.Reach().Until), s.Problems())
+	} else if err := s.Truth(t.Context(), 0, late.Start.Add(2*time.Hour), func(counts.Row) error { return nil }); !strings.Contains(fmt.Sprint(err), "are lost") {
+		t.Errorf("truth without late weights: %v", err)
+	}
 
 	// Without the totals it can't be known. What comes before it still can.
 	if err := os.Truncate(path, 10); err != nil {

@@ -19,6 +19,9 @@ type pending struct {
 	dir   string
 }
 
+// pendingMemory is enough for what is late, bytes.
+const pendingMemory = 96 << 20
+
 // pendingIn looks for what is pending in the hours [from, until), received before asOf. It returns nil when nothing is.
 func (s *Snapshot) pendingIn(ctx context.Context, from, until, asOf crest.Millis) (*pending, error) {
 	waiting := slices.DeleteFunc(slices.Clone(s.m.between(from, until)), func(h hourEntry) bool { return h.Settled || h.Checked >= asOf })
@@ -64,7 +67,9 @@ func (s *Snapshot) countPending(ctx context.Context, waiting []hourEntry, asOf c
 			err = errors.Join(err, p.Close())
 		}
 	}()
-	c, err := newCounter(s.config, p.dir).begin(plansOf(s.config.Types), len(inputs))
+	config := s.config
+	config.Memory = min(config.Memory, pendingMemory)
+	c, err := newCounter(config, p.dir).begin(plansOf(s.config.Types), len(inputs))
 	if err != nil {
 		return nil, err
 	}

@@ -26,8 +26,11 @@ func (s *Snapshot) Truth(ctx context.Context, from, asOf crest.Millis, each func
 		return err
 	}
 	for _, h := range s.m.between(max(from, asOf.Add(-eventsEnd)), asOf) {
-		if h.Late == nil || h.Cut <= asOf {
+		if h.LateWeight == 0 || h.Cut <= asOf {
 			continue
+		}
+		if h.Late == nil {
+			return crest.Errorf(crest.CodeNotReady, "window", "the late weights of hour %s are lost", hourText(h.Start))
 		}
 		if err := r.takeLate(h, asOf); err != nil {
 			return err
