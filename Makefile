@@ -25,7 +25,7 @@ VERSION   ?= $(shell git describe --always --dirty 2>/dev/null || echo unknown)
 
 export MODULES TESTFLAGS
 
-.PHONY: help run build test unit race lint vuln bench bench-rank bench-serve bench-recount oracle fuzz generate format clean
+.PHONY: help run build test unit race lint vuln bench bench-rank bench-serve bench-archive bench-recount oracle fuzz generate format clean
 
 help: ## Show this list
 	@awk -F ':.*## ' '/^[a-z-]+:.*## /{printf "  make %-13s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
@@ -72,6 +72,10 @@ bench-recount: build ## Compare `crest recount` with embedded DuckDB on an hour 
 oracle: ## Simulate 3 days with 20 M events, check every list on the way, count all of it again by SQL
 	@scripts/need.sh cxx
 	cd oracle && go run ./cmd/simulate
+
+bench-archive: ## Compare the archive's writer with the Parquet library alone on 5 M rows
+	cd bench && go run ./cmd/archivebench
+	cd bench && go run ./cmd/archivebench -dimensions 2
 
 fuzz: ## Fuzz every decoder for FUZZTIME each (20s)
 	@scripts/fuzz.sh $(FUZZTIME)
