@@ -15,6 +15,9 @@ import (
 // a whole.
 const maxLate = 2048
 
+// arrivalBytes is about what an arrival takes in a map, without its key.
+const arrivalBytes = 64
+
 // arrival is what came for a closed hour in one slot.
 type arrival struct {
 	hour crest.Millis // start

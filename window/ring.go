@@ -311,5 +311,10 @@ func (r *Ring) Bytes() int {
 	for _, w := range r.windows {
 		n += w.bytes()
 	}
+	for i := range r.slots {
+		for a := range r.slots[i].arrivals {
+			n += arrivalBytes + len(a.key)
+		}
+	}
 	return n
 }

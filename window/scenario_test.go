@@ -17,7 +17,7 @@ import (
 // TestScenarios replays testdata/*.txt, which read as documentation. After a change that is meant, write the outputs
 // anew with: go test ./window -run Scenarios -rewrite.
 func TestScenarios(t *testing.T) {
-	datadriven.Walk(t, "testdata", func(t *testing.T, path string) { //nolint:thelper // it is the test
+	datadriven.Walk(t, "testdata/scenarios", func(t *testing.T, path string) { //nolint:thelper // it is the test
 		s := &scenario{}
 		datadriven.RunTest(t, path, s.run)
 	})

@@ -119,6 +119,9 @@ func (n *node) Explain(ctx context.Context, board crest.Board, item string) (exp
 		return x, err
 	}
 	s := n.exact.runner.Snapshot()
+	if s == nil {
+		return x, nil
+	}
 	for i := range x.Exact.Hours {
 		hour := &x.Exact.Hours[i]
 		info, ok := s.Hour(crest.Millis(hour.Start))

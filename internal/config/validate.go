@@ -293,6 +293,9 @@ func (c *Config) checkExact(p *problems) {
 		c.Recount.Memory, MinRecount, MaxRecount)
 	p.check(c.Counting.DedupHorizon <= maxArchivedHorizon, "counting.dedup_horizon", "is %s; with an archive at most %s are possible",
 		c.Counting.DedupHorizon, maxArchivedHorizon)
+	finest := c.finestBucket()
+	p.check(finest == 0 || time.Hour%finest == 0 || !slices.ContainsFunc(c.Windows, c.Stitched), "windows",
+		"have buckets of %s, which don't divide an hour; with an archive they must", finest)
 	hold := c.Counting.Hold
 	p.check(hold >= MinHold && hold <= MaxHold && hold%time.Hour == 0, "counting.hold", "is %s; it must be from %s to %s, in whole hours",
 		hold, MinHold, MaxHold)

@@ -48,6 +48,9 @@ func Stitch(reports []Report, shards int, exact Exact, base *Base, p Params) (cr
 	if n := len(s.scored); n != len(base.Candidates) {
 		return crest.List{}, crest.Errorf(crest.CodeNotReady, "reports", "have %d of %d candidates", n, len(base.Candidates))
 	}
+	if first.Window.AllTime() {
+		l.Late = 0 // however old, it is counted as late weight
+	}
 	l.Cutoff = max(l.Cutoff, s.readRisers(exact, l.Board, p))
 	l.take(s.scored, p.K)
 	return l.finish(first.Window, p)

@@ -50,7 +50,11 @@ func layoutFingerprint(c *config.Config, l *shard.Layout) string {
 	for i, rings := range [][]window.Config{l.Rings, l.NarrowRings} {
 		for _, r := range rings {
 			of := [...]string{"bucket", "narrow_bucket"}[i]
-			lines = append(lines, fmt.Sprintf("windows of %v buckets of %s, %s %d bytes a shard", r.Windows, r.Width, of, r.Memory))
+			line := fmt.Sprintf("windows of %v buckets of %s, %s %d bytes a shard", r.Windows, r.Width, of, r.Memory)
+			if r.Late {
+				line += ", with an archive"
+			}
+			lines = append(lines, line)
 		}
 	}
 	return strings.Join(append(lines, fmt.Sprintf("spellings %d bytes a shard", l.SpellMemory)), "\n")

@@ -68,9 +68,9 @@ type Pipeline struct {
 	schedule     []*scheduled
 	build        chan refresh
 
-	exact list.Exact                // the exact counts in use, nil when there are none
-	split map[*list.Base][][]string // its candidates, by shard
-	asked chan question
+	exact  list.Exact          // the exact counts in use, nil when there are none
+	splits map[[2]string]split // its candidates, by board and window
+	asked  chan question
 
 	saved    savedState
 	save     chan snapshot
@@ -103,7 +103,7 @@ func New(cfg *config.Config, options Options) (*Pipeline, error) {
 	p := &Pipeline{
 		config: cfg, options: options, layout: layoutOf(cfg),
 		build: make(chan refresh, 1), save: make(chan snapshot), saveDone: make(chan error, 1),
-		asked: make(chan question),
+		asked: make(chan question), splits: map[[2]string]split{},
 	}
 	p.reset()
 	if options.Checkpoint == "" {

@@ -207,31 +207,52 @@ func boards(ev *crest.Event) []string {
 	return names
 }
 
-// check holds a list against the truth: no count is below it, it lies in every entry's interval, and no item off the list
-// has more than the cutoff.
+// check holds a list against the truth: its total, its bounds, and its proven ranks.
 func (tr *truth) check(t *testing.T, l *crest.List) {
 	t.Helper()
-	counts := tr.counts(l)
+	counts := tr.checkBounds(t, l)
 	total := uint64(0)
 	for _, n := range counts {
 		total += n
 	}
-	what := fmt.Sprintf("%s %s as of %s", l.Board, l.Window, l.AsOf.Time().Format(time.TimeOnly))
 	if l.Total != total {
-		t.Fatalf("%s: total %d, truth %d", what, l.Total, total)
+		t.Fatalf("%s: total %d, truth %d", nameOf(l), l.Total, total)
 	}
+	rank := map[string]int{}
+	for i, e := range l.Top {
+		rank[e.ID] = i + 1
+	}
+	for i := range l.Proven {
+		for id, n := range counts {
+			if later := rank[id] == 0 || rank[id] > i+1; later && n > counts[l.Top[i].ID] {
+				t.Fatalf("%s: rank %d of %d proven has %d, %s has %d", nameOf(l), i+1, l.Proven, counts[l.Top[i].ID], id, n)
+			}
+		}
+	}
+}
+
+func nameOf(l *crest.List) string {
+	return fmt.Sprintf("%s %s as of %s, exact until %s", l.Board, l.Window, l.AsOf.Time().Format(time.DateTime), l.ExactUntil.Time().Format(time.DateTime))
+}
+
+// checkBounds reports whether a count is below the truth, or it lies outside an entry's interval, or an item off the list
+// has more than the cutoff. It returns the true counts.
+func (tr *truth) checkBounds(t *testing.T, l *crest.List) map[string]uint64 {
+	t.Helper()
+	counts := tr.counts(l)
 	listed := map[string]bool{}
 	for _, e := range l.Top {
 		listed[e.ID] = true
 		if n := counts[e.ID]; e.Count < n || e.Count-e.Error > n || e.Error > l.MaxOverCount {
-			t.Fatalf("%s: %s has %d, at most %d too high (list %d); truth %d", what, e.ID, e.Count, e.Error, l.MaxOverCount, n)
+			t.Fatalf("%s: %s has %d, at most %d too high (list %d); truth %d", nameOf(l), e.ID, e.Count, e.Error, l.MaxOverCount, n)
 		}
 	}
 	for id, n := range counts {
 		if !listed[id] && n > l.Cutoff {
-			t.Fatalf("%s: %s is left out with %d, cutoff %d", what, id, n, l.Cutoff)
+			t.Fatalf("%s: %s is left out with %d, cutoff %d", nameOf(l), id, n, l.Cutoff)
 		}
 	}
+	return counts
 }
 
 func eventFrom(r *rand.Rand, typ string) crest.Event {

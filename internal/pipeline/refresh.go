@@ -108,7 +108,6 @@ func (p *Pipeline) reachMoment(t crest.Millis) error {
 		return err
 	}
 	p.watermark = t
-	p.answer()
 	p.flushAt = p.nextFlush(t)
 	now := p.options.Now()
 	byMoment := map[crest.Millis][]*scheduled{}
@@ -134,6 +133,7 @@ func (p *Pipeline) reachMoment(t crest.Millis) error {
 			return err
 		}
 	}
+	p.answer() // only now: an answer is as of t, and rings move forwards only
 	return nil
 }
 

@@ -32,7 +32,7 @@ func (p *Pipeline) adopt(asOf crest.Millis) {
 	}
 	newest := p.options.Exact()
 	if newest != p.exact && (newest == nil || newest.Reach().Through <= asOf) {
-		p.exact, p.split = newest, map[*list.Base][][]string{}
+		p.exact, p.splits = newest, map[[2]string]split{}
 	}
 }
 
@@ -46,7 +46,8 @@ func (p *Pipeline) seamOf(board string, s *scheduled, asOf crest.Millis) *seam {
 	if x.Through > asOf {
 		return nil
 	}
-	from := s.window.From(asOf)
+	begin := s.window.From(asOf)
+	from := begin
 	if hour := from.Floor(time.Hour); hour < from {
 		from = hour.Add(time.Hour) // the window has only a part of its first hour
 	}
@@ -71,7 +72,7 @@ func (p *Pipeline) seamOf(board string, s *scheduled, asOf crest.Millis) *seam {
 		p.noteSkipped(fmt.Errorf("exact counts of %s: %w", board, err))
 		return nil
 	}
-	seam := &seam{base: base, split: p.splitOf(base), since: x.Since}
+	seam := &seam{base: base, split: p.splitOf(board, s.window.Name, base), since: x.Since}
 	seam.cut = func(hour crest.Millis) crest.Millis {
 		if cut, ok := cuts[hour]; ok {
 			return cut
@@ -84,7 +85,10 @@ func (p *Pipeline) seamOf(board string, s *scheduled, asOf crest.Millis) *seam {
 	if s.window.AllTime() && seam.since == 0 {
 		seam.since = x.First // nothing was received before
 	}
-	if p.since > complete {
+	if base.From > max(from, x.First) { // the board was declared later
+		seam.since = max(seam.since, base.From)
+	}
+	if p.since > complete || p.since > begin && begin < from { // what is estimated is not all there
 		seam.since = max(seam.since, p.since)
 	}
 	return seam
@@ -99,16 +103,23 @@ func (p *Pipeline) covers(x list.Reach, w crest.Window, from crest.Millis) bool 
 	return x.Since <= from
 }
 
-// splitOf groups the candidates by the shard that they live on.
-func (p *Pipeline) splitOf(base *list.Base) [][]string {
-	if split, ok := p.split[base]; ok {
-		return split
+// split is the candidates of a list's newest base, by the shard that they live on.
+type split struct {
+	base   *list.Base
+	shards [][]string
+}
+
+// splitOf groups the candidates of a list's base by shard. It does so once for each base.
+func (p *Pipeline) splitOf(board, window string, base *list.Base) [][]string {
+	key := [2]string{board, window}
+	if s := p.splits[key]; s.base == base {
+		return s.shards
 	}
-	split := make([][]string, p.layout.Shards)
+	shards := make([][]string, p.layout.Shards)
 	for _, c := range base.Candidates {
 		s := p.layout.ShardOf(sketch.Hash(c.ID))
-		split[s] = append(split[s], c.ID)
+		shards[s] = append(shards[s], c.ID)
 	}
-	p.split[base] = split
-	return split
+	p.splits[key] = split{base, shards}
+	return shards
 }

@@ -45,12 +45,13 @@ type Runner struct {
 	recounter *exact.Recounter
 	snapshot  atomic.Pointer[exact.Snapshot]
 	looked    crest.Millis // the archive's slot that rounds have got to
+	pending   bool         // something that follows from the newest counts is still to be done
 }
 
 // lookEvery is how often a running runner looks for something to do.
 const lookEvery = 2 * time.Second
 
-// New loads what has been counted.
+// New loads what has been counted. Where that can't be read, it goes on without: lists are estimated until it can.
 func New(options Options) (*Runner, error) {
 	options.Exact.Observer = options.Observer.Exact
 	recounter, err := exact.NewRecounter(options.Exact)
@@ -58,30 +59,46 @@ func New(options Options) (*Runner, error) {
 		return nil, err
 	}
 	r := &Runner{options: options, recounter: recounter}
-	s, err := exact.Load(options.Exact)
-	if err != nil {
-		return nil, fmt.Errorf("load the exact counts: %w", err)
+	if err := r.load(); err != nil {
+		r.failed(err)
 	}
-	r.use(s)
 	return r, nil
 }
 
 // Recounter returns what counts, to force hours.
 func (r *Runner) Recounter() *exact.Recounter { return r.recounter }
 
-// Snapshot returns the newest exact counts.
+// Snapshot returns the newest exact counts, nil when they can't be read.
 func (r *Runner) Snapshot() *exact.Snapshot { return r.snapshot.Load() }
 
-// Exact returns the newest exact counts for lists.
-func (r *Runner) Exact() list.Exact { return r.snapshot.Load() }
+// Exact returns the newest exact counts for lists, nil when they can't be read.
+func (r *Runner) Exact() list.Exact {
+	if s := r.snapshot.Load(); s != nil {
+		return s
+	}
+	return nil
+}
 
-// use hands out a snapshot from now on. The one before may still be read from; its files are closed when nobody refers
-// to it any more.
-func (r *Runner) use(s *exact.Snapshot) {
+// load takes up the newest counts. The snapshot before may still be read from; its files are closed when nobody refers to
+// it any more.
+func (r *Runner) load() error {
+	before := r.snapshot.Load()
+	var s *exact.Snapshot
+	var err error
+	if before == nil {
+		s, err = exact.Load(r.options.Exact)
+	} else {
+		s, err = before.Next()
+	}
+	if err != nil {
+		return err
+	}
 	r.snapshot.Store(s)
+	r.pending = true
 	if f := r.options.Observer.Loaded; f != nil {
 		f(s.Reach(), s.Problems())
 	}
+	return nil
 }
 
 // Run does what is due until ctx ends.
@@ -145,38 +162,78 @@ func (r *Runner) Step(ctx context.Context) (exact.Result, error) {
 	return result, r.renew(ctx)
 }
 
-// renew takes up newer counts, publishes what only they can give, and grades.
+// renew takes up newer counts, publishes what only they can give, and grades. What fails is left to be done the next
+// time.
 func (r *Runner) renew(ctx context.Context) error {
-	before := r.snapshot.Load()
-	if !before.Changed() {
-		return nil
-	}
-	s, err := before.Next()
-	if err != nil {
-		return fmt.Errorf("load the exact counts: %w", err)
-	}
-	r.use(s)
-	var errs error
-	if r.options.Lists != nil {
-		errs = r.options.Lists.publish(s)
-	}
-	return errors.Join(errs, r.grade(ctx, s))
-}
-
-// grade grades the hours that have been counted and not graded.
-func (r *Runner) grade(ctx context.Context, s *exact.Snapshot) error {
-	if r.options.Grader == nil {
-		return nil
-	}
-	reach := s.Reach()
-	due, err := r.options.Grader.Due(reach.First, reach.Until)
-	if err != nil {
-		return err
-	}
-	for _, hour := range due {
-		if _, err := r.options.Grader.Hour(ctx, s, hour); err != nil {
+	if s := r.snapshot.Load(); s == nil || s.Changed() {
+		if err := r.load(); err != nil {
 			return err
 		}
 	}
-	return nil
+	if !r.pending {
+		return nil
+	}
+	done, err := r.grade(ctx)
+	err = errors.Join(r.publish(ctx), err)
+	r.pending = err != nil || !done
+	return err
+}
+
+// publish publishes lists of exact hours alone where there are none as new. What came late for these hours and waits to be
+// counted is counted first, since no estimate stands for it.
+func (r *Runner) publish(ctx context.Context) error {
+	if r.options.Lists == nil {
+		return nil
+	}
+	s := r.snapshot.Load()
+	all := r.options.Lists.wanted(s.Reach())
+	if len(all) == 0 {
+		return nil
+	}
+	reach := s.Reach()
+	waiting := false
+	for _, c := range s.Cuts(reach.First) {
+		if c.Received < reach.Through {
+			waiting = true
+			r.recounter.Force(c.Hour, c.Hour.Add(time.Hour))
+		}
+	}
+	for waiting {
+		result, err := r.recounter.Round(ctx)
+		if err != nil {
+			return fmt.Errorf("recount what came late: %w", err)
+		}
+		waiting = !result.Done
+	}
+	if s.Changed() {
+		if err := r.load(); err != nil {
+			return err
+		}
+		s = r.snapshot.Load()
+		all = r.options.Lists.wanted(s.Reach())
+	}
+	return r.options.Lists.publish(s, all)
+}
+
+// grade grades the hours that have been counted and not graded. An hour waits for counting to have made its lists; then
+// done is false.
+func (r *Runner) grade(ctx context.Context) (done bool, err error) {
+	if r.options.Grader == nil {
+		return true, nil
+	}
+	s := r.snapshot.Load()
+	reach := s.Reach()
+	due, err := r.options.Grader.Due(reach.First, reach.Until)
+	if err != nil {
+		return false, err
+	}
+	for _, hour := range due {
+		if r.options.Lists != nil && !r.options.Lists.counted(hour.Add(time.Hour)) {
+			return false, nil
+		}
+		if _, err := r.options.Grader.Hour(ctx, s, hour); err != nil {
+			return false, err
+		}
+	}
+	return true, nil
 }

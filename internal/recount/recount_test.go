@@ -5,6 +5,7 @@ import (
 	"encoding/binary"
 	"fmt"
 	"iter"
+	"os"
 	"path/filepath"
 	"slices"
 	"testing"
@@ -50,6 +51,21 @@ func events() iter.Seq[exacttest.Received] {
 	}
 }
 
+func joined(first iter.Seq[exacttest.Received], more []exacttest.Received) iter.Seq[exacttest.Received] {
+	return func(yield func(exacttest.Received) bool) {
+		for r := range first {
+			if !yield(r) {
+				return
+			}
+		}
+		for _, r := range more {
+			if !yield(r) {
+				return
+			}
+		}
+	}
+}
+
 // fixture is an archive, a list store, and the options of a runner.
 type fixture struct {
 	store   *list.Store
@@ -83,6 +99,17 @@ func (g *grader) Hour(ctx context.Context, truth grade.Truth, h crest.Millis) ([
 	})
 }
 
+// late are events for the first hour that come in the fourth.
+func late(n int) []exacttest.Received {
+	var all []exacttest.Received
+	for i := range n {
+		ev := crest.Event{Type: "video", Item: "c", Time: start + crest.Millis(i), Weight: 1}
+		binary.BigEndian.PutUint64(ev.ID[8:], uint64(i+1))
+		all = append(all, exacttest.Received{Event: ev, At: start + 3*hour + 20*60_000 + crest.Millis(i)})
+	}
+	return all
+}
+
 func newFixture(t *testing.T, until crest.Millis) *fixture {
 	t.Helper()
 	dir := t.TempDir()
@@ -112,8 +139,16 @@ func newFixture(t *testing.T, until crest.Millis) *fixture {
 	return f
 }
 
+// countingAt has counting publish a list as of a moment.
+func (f *fixture) countingAt(asOf crest.Millis) {
+	f.store.Publish([]crest.List{{
+		Type: "video", Board: "video", Window: "1m", K: 1000, Version: "01M8P0R6608Y77HA7SMWBHYBW6", AsOf: asOf, Dedup: crest.DedupFull,
+	}})
+}
+
 func TestRoundsLoadPublishAndGrade(t *testing.T) {
 	f := newFixture(t, start+3*hour+11*60_000)
+	f.countingAt(start + 3*hour)
 	r, err := recount.New(f.options)
 	if err != nil {
 		t.Fatal(err)
@@ -182,6 +217,7 @@ func TestNewerListsStay(t *testing.T) {
 // TestAnotherProcessCounts has counts made by somebody else while a runner only looks.
 func TestAnotherProcessCounts(t *testing.T) {
 	f := newFixture(t, start+3*hour+11*60_000)
+	f.countingAt(start + 2*hour)
 	archived := crest.Millis(0)
 	f.options.Archived = func() crest.Millis { return archived }
 	r, err := recount.New(f.options)
@@ -210,7 +246,71 @@ func TestAnotherProcessCounts(t *testing.T) {
 	if reach := r.Exact().Reach(); reach.Until != start+3*hour {
 		t.Errorf("%+v", reach)
 	}
+	if len(f.grader.graded) != 2 {
+		t.Errorf("graded %v; counting has got to the end of the second hour", f.grader.graded)
+	}
+	f.countingAt(start + 3*hour)
+	if err := r.CatchUp(t.Context()); err != nil {
+		t.Fatal(err)
+	}
 	if len(f.grader.graded) != 3 {
-		t.Errorf("graded %v", f.grader.graded)
+		t.Errorf("graded %v; counting has got on", f.grader.graded)
+	}
+}
+
+// TestLateEventsAreInListsOfExactHoursAlone has events come for an hour after it has been counted. It would not be counted
+// again yet.
+func TestLateEventsAreInListsOfExactHoursAlone(t *testing.T) {
+	f := newFixture(t, start+3*hour+11*60_000)
+	r, err := recount.New(f.options)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := r.CatchUp(t.Context()); err != nil {
+		t.Fatal(err)
+	}
+	archive := f.options.Exact.Archive
+	if err := os.RemoveAll(archive); err != nil {
+		t.Fatal(err)
+	}
+	if err := exacttest.Write(t.Context(), archive, nil, joined(events(), late(50)), start+4*hour+12*60_000); err != nil {
+		t.Fatal(err)
+	}
+	f.countingAt(start + 3*hour)
+	if err := r.CatchUp(t.Context()); err != nil {
+		t.Fatal(err)
+	}
+	l := f.store.Current("video", "24h").List()
+	if l.ExactUntil != start+4*hour || l.Total != 75+50 || l.Top[1].ID != "c" || l.Top[1].Count != 50 {
+		t.Errorf("exact until %d, total %d, want %d, 125; %+v", l.ExactUntil, l.Total, start+4*hour, l.Top)
+	}
+}
+
+// TestUnreadableCounts has a file where the directory of counts should be. Then there are none, and no failure.
+func TestUnreadableCounts(t *testing.T) {
+	f := newFixture(t, start+3*hour+11*60_000)
+	if err := os.WriteFile(f.options.Exact.Dir, []byte("in the way"), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	failures := 0
+	f.options.Observer.Failed = func(error) { failures++ }
+	r, err := recount.New(f.options)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if r.Exact() != nil || failures != 1 {
+		t.Errorf("%v, %d failures", r.Exact(), failures)
+	}
+	if err := r.CatchUp(t.Context()); err == nil {
+		t.Error("no error")
+	}
+	if err := os.Remove(f.options.Exact.Dir); err != nil {
+		t.Fatal(err)
+	}
+	if err := r.CatchUp(t.Context()); err != nil {
+		t.Fatal(err)
+	}
+	if reach := r.Exact().Reach(); reach.Until != start+3*hour {
+		t.Errorf("%+v", reach)
 	}
 }

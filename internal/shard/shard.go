@@ -17,6 +17,7 @@ type Shard struct {
 	layout *Layout
 	boards *Boards // read only
 	rings  [][]*window.Ring
+	at     crest.Millis // what rings were last moved forwards to
 }
 
 // New returns a shard that has counted nothing.
@@ -44,6 +45,9 @@ func (s *Shard) Rings(board int) ([]*window.Ring, error) {
 		r, err := window.NewRing(c)
 		if err != nil {
 			return nil, err
+		}
+		if s.at != 0 {
+			r.Advance(s.at) // so that it knows what is late, from its first weight on
 		}
 		rings[i] = r
 	}
@@ -88,6 +92,7 @@ func (s *Shard) ApplyDuplicates(dropped []Duplicates) error {
 // Advance moves every ring forwards to a moment before which all has been received: what is late is late by when it was
 // received, not by what happened to be added before it.
 func (s *Shard) Advance(received crest.Millis) {
+	s.at = received
 	for _, rings := range s.rings {
 		for _, r := range rings {
 			r.Advance(received)
