@@ -128,7 +128,7 @@ func (r *recounting) observer() exact.Observer {
 
 // closedUntil returns the end of the last closed hour.
 func (r *recounting) closedUntil() crest.Millis {
-	return r.view.State.Watermark.Add(-archive.CloseAfter).Floor(time.Hour)
+	return r.view.State.Watermark.Add(-crest.CloseAfter).Floor(time.Hour)
 }
 
 // check refuses hours that can't be counted at all, and asks for those to be counted again that are forced.

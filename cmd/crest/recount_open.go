@@ -92,7 +92,7 @@ func readArchive(dir string) (*archive.View, error) {
 		return nil, err
 	case view.State.Watermark == 0 && len(view.Hours()) == 0:
 		return nil, fmt.Errorf("there is no archive in %s yet; crest serve writes it (archive.enabled), every %.0f minutes. Name another data directory with --data",
-			dir, archive.Slot.Minutes())
+			dir, crest.Slot.Minutes())
 	}
 	return view, nil
 }
@@ -108,4 +108,4 @@ func dimensionsText(names []string) string {
 }
 
 // closesAt returns the received time at which an hour closes.
-func closesAt(hour crest.Millis) crest.Millis { return hour.Add(time.Hour + archive.CloseAfter) }
+func closesAt(hour crest.Millis) crest.Millis { return hour.Add(time.Hour + crest.CloseAfter) }

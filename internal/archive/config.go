@@ -18,7 +18,7 @@ type Config struct {
 }
 
 // MinRetain is the shortest retention: an hour can't get events any more when it is deleted.
-const MinRetain = crest.MaxAge + hourLength + CloseAfter + Slot
+const MinRetain = crest.MaxAge + hourLength + crest.CloseAfter + crest.Slot
 
 func (c *Config) setDefaults() {
 	if c.FileRows == 0 {

@@ -21,7 +21,7 @@ const drainTimeout = 10 * time.Second
 
 // clockTolerance is how far the log's clock may have gone back over a restart. What it stamps until it has caught up counts
 // as received at the archive's watermark.
-const clockTolerance = CloseAfter
+const clockTolerance = crest.CloseAfter
 
 // feed reads the log, and gives the sink blocks of rows and the commits between them.
 type feed struct {
@@ -185,7 +185,7 @@ func (f *feed) begin(received crest.Millis) error {
 			f.w.cfg.Dir, f.state.Watermark.Time(), received.Time())}
 	}
 	if f.slotEnd == 0 {
-		f.slotEnd = max(received, f.state.Watermark).Floor(Slot).Add(Slot)
+		f.slotEnd = max(received, f.state.Watermark).Floor(crest.Slot).Add(crest.Slot)
 	}
 	if f.gap {
 		f.gap = false
@@ -199,8 +199,8 @@ func (f *feed) reach(received crest.Millis) error {
 	if received < f.slotEnd {
 		return nil
 	}
-	f.slotEnd = received.Floor(Slot).Add(Slot)
-	return f.commit(received.Floor(Slot))
+	f.slotEnd = received.Floor(crest.Slot).Add(crest.Slot)
+	return f.commit(received.Floor(crest.Slot))
 }
 
 // record puts the events of a record into blocks, and returns how many.

@@ -389,7 +389,7 @@ func TestReplacedFiles(t *testing.T) {
 		t.Fatal(h, err)
 	}
 	log.set(log.now + 100*hour)
-	w.waitFor(t, log.now.Floor(Slot))
+	w.waitFor(t, log.now.Floor(crest.Slot))
 	w.commit(t)
 	if _, err := now.Hour(noon); !errors.Is(err, ErrReplaced) {
 		t.Errorf("the hour that was deleted: %v", err)

@@ -14,7 +14,7 @@ type File struct {
 	Rows     int64  `json:"rows"`
 	Bytes    int64  `json:"bytes"`
 	Checksum string `json:"checksum"` // xxh3-128 of the whole file, 32 hex digits
-	Received Span   `json:"received"` // all in one Slot, unless it was made for a closed hour
+	Received Span   `json:"received"` // all in one slot, unless it was made for a closed hour
 	Time     Span   `json:"time"`     // of events, clamped to received
 	Weight   uint64 `json:"weight"`
 }

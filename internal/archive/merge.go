@@ -21,7 +21,7 @@ func (s *sink) takeUp(c *change, received crest.Millis) error {
 		return nil
 	}
 	last := files[len(files)-1]
-	sameSlot := last.Received.First.Floor(Slot) == received.Floor(Slot)
+	sameSlot := last.Received.First.Floor(crest.Slot) == received.Floor(crest.Slot)
 	if last.Bytes >= smallFile || !sameSlot && !s.state.Closed(c.manifest.Hour) {
 		return nil
 	}

@@ -10,19 +10,12 @@ import (
 	"crest/internal/eventlog"
 )
 
-// Slot is the grid of received time on which the archive commits. No file has rows of two slots, except what comes to a closed
-// hour, which may share a file with what came to it before.
-const Slot = 10 * time.Minute
-
-// CloseAfter is how long after its end an hour is closed: how much of received time must have passed.
-const CloseAfter = 10 * time.Minute
-
 const hourLength = time.Hour
 
 // State says how far the archive is.
 type State struct {
 	Offset     eventlog.Offset `json:"offset"`    // of the log: what is before is in the archive, nothing after it
-	Watermark  crest.Millis    `json:"watermark"` // everything received before is in; a multiple of Slot except after a commit on request
+	Watermark  crest.Millis    `json:"watermark"` // everything received before is in; a multiple of crest.Slot except after a commit on request
 	Since      crest.Millis    `json:"since"`     // what was received before may be missing; 0 when nothing is
 	KeptFrom   crest.Millis    `json:"kept_from"` // hours before it have been deleted; 0 when none has
 	Dimensions []string        `json:"dimensions"`
@@ -33,10 +26,10 @@ func (s State) equal(o State) bool {
 		slices.Equal(s.Dimensions, o.Dimensions)
 }
 
-// Closed reports whether the hour that begins at start is closed: everything received up to CloseAfter beyond its end is
+// Closed reports whether the hour that begins at start is closed: everything received up to crest.CloseAfter beyond its end is
 // in the archive. Later events still go into it.
 func (s State) Closed(start crest.Millis) bool {
-	return s.Watermark >= start.Add(hourLength+CloseAfter)
+	return s.Watermark >= start.Add(hourLength+crest.CloseAfter)
 }
 
 const stateName = "state.json"

@@ -24,7 +24,7 @@ func fill(r *rand.Rand, log *fakeLog, dimensions []string, records int) expected
 		case 1, 2, 3:
 			log.now += crest.Millis(r.Int64N(int64(6 * minute)))
 		case 4:
-			log.now = log.now.Floor(Slot).Add(Slot) // exactly where the next slot begins
+			log.now = log.now.Floor(crest.Slot).Add(crest.Slot) // exactly where the next slot begins
 		default:
 			log.now += crest.Millis(r.Int64N(3000))
 		}
@@ -173,7 +173,7 @@ func checkSlots(tb testing.TB, dir string) {
 			tb.Fatal(err)
 		}
 		for _, f := range hour.Files {
-			if f.Received.First.Floor(Slot) != f.Received.Last.Floor(Slot) && f.Received.Last < h.Add(time.Hour+CloseAfter) {
+			if f.Received.First.Floor(crest.Slot) != f.Received.Last.Floor(crest.Slot) && f.Received.Last < h.Add(time.Hour+crest.CloseAfter) {
 				tb.Errorf("%s has rows of two slots: %+v", v.Path(h, f), f)
 			}
 		}

@@ -5,7 +5,6 @@ import (
 	"unsafe"
 
 	"crest"
-	"crest/internal/archive"
 	"crest/internal/counts"
 )
 
@@ -52,7 +51,7 @@ func (g *grouping) record(r *record) error {
 	case slotDuplicates:
 		g.row.Duplicates = r.sum
 	default:
-		received := g.end + crest.Millis(int64(r.slot-slotLate)*archive.Slot.Milliseconds())
+		received := g.end + crest.Millis(int64(r.slot-slotLate)*crest.Slot.Milliseconds())
 		g.batch.late = append(g.batch.late, counts.Late{Board: g.row.Board, Item: g.row.Item, Received: received, Weight: r.sum})
 	}
 	return nil

@@ -127,7 +127,7 @@ func (r *rowReader) lateSlot(i int) (uint16, error) {
 	if received < r.filter.late {
 		return 0, nil
 	}
-	slot := int64(received-r.filter.late)/archive.Slot.Milliseconds() + slotLate
+	slot := int64(received-r.filter.late)/crest.Slot.Milliseconds() + slotLate
 	if slot >= slotDuplicates {
 		return 0, &archive.CorruptError{Path: r.unit.name, Reason: fmt.Sprintf("a row was received at %s, more than a year late", received.Time())}
 	}

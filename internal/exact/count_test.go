@@ -157,7 +157,7 @@ func countNaively(config Config, all []exacttest.Received, from, to, cut crest.M
 			if first {
 				r.Count += weight
 				if late {
-					n.late[counts.Late{Board: r.Board, Item: r.Item, Received: e.At.Floor(archive.Slot)}] += weight
+					n.late[counts.Late{Board: r.Board, Item: r.Item, Received: e.At.Floor(crest.Slot)}] += weight
 				}
 			} else {
 				r.Duplicates += weight
@@ -280,7 +280,7 @@ func TestHourAgainstNaiveCount(t *testing.T) {
 		all := traffic(random, 300+random.IntN(1500))
 		view := archived(t, testDimensions, all)
 		for _, hour := range []crest.Millis{testHour.Add(-time.Hour), testHour, testHour.Add(time.Hour)} {
-			cut := hour.Add(time.Hour + archive.Slot*time.Duration(random.IntN(20)-3))
+			cut := hour.Add(time.Hour + crest.Slot*time.Duration(random.IntN(20)-3))
 			config.Workers = 1 + random.IntN(4)
 			in, err := inputOf(view, hour, cut, config.Edge)
 			if err != nil {

@@ -13,7 +13,6 @@ import (
 	"strings"
 
 	"crest"
-	"crest/internal/archive"
 	"crest/internal/counts"
 )
 
@@ -133,7 +132,7 @@ func (x *round) line(m *manifest, found map[crest.Millis]hourEntry) {
 		e, ok := found[h]
 		if !ok {
 			// Whenever it was that it had no events, it had been closed.
-			cut := min(h.Add(hourLength+archive.CloseAfter), m.Cut)
+			cut := min(h.Add(hourLength+crest.CloseAfter), m.Cut)
 			e = hourEntry{hourCount: hourCount{Start: h, Cut: cut}, Checked: cut}
 		}
 		if !ok && !slices.ContainsFunc(known, func(s span) bool { return s.from <= h && h < s.until }) {

@@ -80,7 +80,7 @@ func (x *round) countAll(ctx context.Context, p plan) (changed bool, err error) 
 	case isArchiveDamage(err):
 		x.result.Problems = append(x.result.Problems, Problem{Hour: p.next, Err: fmt.Errorf("it can't be counted: %w", err)})
 		x.result.Next = p.next
-		x.result.Closes = p.next.Add(hourLength + archive.CloseAfter)
+		x.result.Closes = p.next.Add(hourLength + crest.CloseAfter)
 		return changed, nil
 	}
 	return false, err

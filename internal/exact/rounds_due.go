@@ -17,7 +17,7 @@ const maxAgain = 8
 
 // eventsEnd is how long after its start an hour can get events: a log's clock and that of the check of an event's age
 // may differ, by less than what an hour needs to close.
-const eventsEnd = hourLength + crest.MaxAge + archive.CloseAfter
+const eventsEnd = hourLength + crest.MaxAge + crest.CloseAfter
 
 // sight is what a round goes by.
 type sight struct {
@@ -96,7 +96,7 @@ func (p *plan) findNext(m *manifest, s sight) error {
 	if p.open == 0 {
 		return nil
 	}
-	p.closes = p.open.Add(hourLength + archive.CloseAfter)
+	p.closes = p.open.Add(hourLength + crest.CloseAfter)
 	if !s.view.Closed(p.open) {
 		return nil
 	}
@@ -185,7 +185,7 @@ func (p *plan) findDemanded(m *manifest, s sight) {
 		case m.hour(h) != nil || h == p.next && p.next != 0:
 		case !s.view.Closed(h):
 			p.refuse(h, fmt.Errorf("it is open until everything received before %s is in the archive, which has all before %s",
-				timeText(h.Add(hourLength+archive.CloseAfter)), timeText(s.view.State.Watermark)))
+				timeText(h.Add(hourLength+crest.CloseAfter)), timeText(s.view.State.Watermark)))
 		case p.open == 0 || h < p.open:
 			p.refuse(h, errors.New("the archive has no events of it, nor of an hour before"))
 		}

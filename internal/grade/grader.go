@@ -63,8 +63,8 @@ func (g *Grader) Due(first, until crest.Millis) ([]crest.Millis, error) {
 }
 
 // Hour grades the lists as of the end of an hour, which must have been counted, keeps the grades and returns them. Samples
-// that have been graded are removed. What could not be compared, as there is no list or no truth, has a grade that says why;
-// the error is not nil then only when trying again can help.
+// that have been graded are removed. What could not be compared, as there is no list or no truth, has a grade that says why.
+// With an error nothing is kept, since trying again can help.
 //
 // Grading an hour again changes only what there are samples of.
 func (g *Grader) Hour(ctx context.Context, truth Truth, hour crest.Millis) ([]Grade, error) {
@@ -82,6 +82,9 @@ func (g *Grader) Hour(ctx context.Context, truth Truth, hour crest.Millis) ([]Gr
 		failed = errors.Join(failed, err)
 		grades = append(grades, of...)
 	}
+	if failed != nil {
+		return grades, fmt.Errorf("grade the hour of %s: %w", hour.Time().Format(time.RFC3339), failed)
+	}
 	earlier, err := readHour(g.cfg.Dir, hour)
 	if err != nil && !os.IsNotExist(err) {
 		g.corrupt(gradePath(g.cfg.Dir, hour), err)
@@ -95,9 +98,6 @@ func (g *Grader) Hour(ctx context.Context, truth Truth, hour crest.Millis) ([]Gr
 		if g.cfg.Observer.Graded != nil {
 			g.cfg.Observer.Graded(one)
 		}
-	}
-	if failed != nil {
-		return grades, fmt.Errorf("grade the hour of %s: %w", hour.Time().Format(time.RFC3339), failed)
 	}
 	return grades, errors.Join(removeSamples(g.cfg.Dir, asOf), g.retain(hour))
 }

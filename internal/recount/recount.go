@@ -48,8 +48,10 @@ type Runner struct {
 	pending   bool         // something that follows from the newest counts is still to be done
 }
 
-// lookEvery is how often a running runner looks for something to do.
-const lookEvery = 2 * time.Second
+const (
+	lookEvery = 2 * time.Second // how often a running runner looks for something to do
+	tryAgain  = 5 * time.Minute // after a failure
+)
 
 // New loads what has been counted. Where that can't be read, it goes on without: lists are estimated until it can.
 func New(options Options) (*Runner, error) {
@@ -110,7 +112,7 @@ func (r *Runner) Run(ctx context.Context) error {
 		if now := crest.MillisOf(time.Now()); now >= wait {
 			if err := r.CatchUp(ctx); err != nil && ctx.Err() == nil {
 				r.failed(err)
-				wait = now.Add(time.Minute)
+				wait = now.Add(tryAgain)
 			}
 		}
 		select {
@@ -231,9 +233,9 @@ func (r *Runner) grade(ctx context.Context) (done bool, err error) {
 		if r.options.Lists != nil && !r.options.Lists.counted(hour.Add(time.Hour)) {
 			return false, nil
 		}
-		if _, err := r.options.Grader.Hour(ctx, s, hour); err != nil {
-			return false, err
+		if _, failed := r.options.Grader.Hour(ctx, s, hour); failed != nil {
+			err = errors.Join(err, failed)
 		}
 	}
-	return true, nil
+	return err == nil, err
 }

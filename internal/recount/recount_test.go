@@ -76,7 +76,6 @@ type fixture struct {
 
 // grader remembers what it was to grade.
 type grader struct {
-	due    []crest.Millis
 	graded []crest.Millis
 	truth  map[string]uint64
 }
