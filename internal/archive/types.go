@@ -11,9 +11,9 @@ import (
 	"crest"
 )
 
-// Types returns the types of a file's events, in order. It reads dictionaries alone, and does not verify the file.
+// Types returns the types of a file's events, in order. It verifies the file: the library would allocate whatever damaged bytes say.
 func (v *View) Types(hour crest.Millis, f File) (types []string, err error) {
-	p, closer, err := v.OpenUnverified(hour, f)
+	p, closer, err := v.OpenFile(hour, f)
 	if err != nil {
 		return nil, err
 	}
