@@ -334,7 +334,7 @@ func checkNothingElse(t *testing.T, dir string) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	listed := map[string]bool{"LOCK": true, stateName: true, copyOf(stateName): true}
+	listed := map[string]bool{lockName: true, stateName: true, copyOf(stateName): true}
 	for _, h := range v.Hours() {
 		hour, err := v.Hour(h)
 		if err != nil {

@@ -177,7 +177,7 @@ func TestDamageIsFound(t *testing.T) {
 	cfg := full(t, Observer{})
 	want := readAll(t, cfg.Dir)
 	for name, content := range readTree(t, cfg.Dir) {
-		if name == "LOCK" {
+		if name == lockName {
 			continue
 		}
 		path := filepath.Join(cfg.Dir, name)

@@ -51,7 +51,7 @@ func TestGoldenArchive(t *testing.T) {
 		if err := os.CopyFS(golden, os.DirFS(dir)); err != nil {
 			t.Fatal(err)
 		}
-		os.Remove(filepath.Join(golden, "LOCK"))
+		os.Remove(filepath.Join(golden, lockName))
 	}
 	sameRows(t, readAll(t, golden), want.all())
 	v := view(t, golden)
@@ -59,7 +59,7 @@ func TestGoldenArchive(t *testing.T) {
 		t.Errorf("state %+v, hours %v", v.State, v.Hours())
 	}
 	old, now := readTree(t, golden), readTree(t, dir)
-	delete(now, "LOCK")
+	delete(now, lockName)
 	if !equalContents(old, now) {
 		for name := range now {
 			if old[name] != now[name] {

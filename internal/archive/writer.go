@@ -12,8 +12,11 @@ import (
 	"time"
 
 	"crest"
+	"crest/internal/dirlock"
 	"crest/internal/eventlog"
 )
+
+const lockName = "LOCK" // held by the process that writes
 
 // Writer archives what a log has. All methods but Run may be called concurrently.
 //
@@ -22,7 +25,7 @@ import (
 type Writer struct {
 	cfg     Config
 	storage storage
-	lock    *os.File
+	lock    *dirlock.Lock
 	retry   retry
 	state   record // as of the last commit before Run, or before it tried again
 
@@ -67,7 +70,7 @@ func open(cfg Config, st storage) (_ *Writer, err error) {
 			return nil, fmt.Errorf("make the archive: %w", err)
 		}
 	}
-	if w.lock, err = lockDir(cfg.Dir); err != nil {
+	if w.lock, err = dirlock.Take(cfg.Dir, lockName); err != nil {
 		return nil, fmt.Errorf("open the archive: %w", err)
 	}
 	if err := w.start(); err != nil {

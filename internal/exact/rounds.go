@@ -9,6 +9,7 @@ import (
 
 	"crest"
 	"crest/internal/archive"
+	"crest/internal/dirlock"
 )
 
 // Recounter counts hours in rounds. Methods may be called concurrently; rounds take turns, also with those of other
@@ -102,15 +103,15 @@ func (r *Recounter) Round(ctx context.Context) (Result, error) {
 	if err := os.MkdirAll(r.config.Dir, dirMode); err != nil {
 		return Result{}, fmt.Errorf("recount: %w", err)
 	}
-	unlock, err := lock(ctx, r.config.Dir, func(holder string) {
+	lock, err := dirlock.Wait(ctx, r.config.Dir, lockName, func(holder string) {
 		if f := r.config.Observer.Waiting; f != nil {
 			f(holder)
 		}
 	})
 	if err != nil {
-		return Result{}, err
+		return Result{}, fmt.Errorf("lock the exact counts: %w", err)
 	}
-	defer unlock()
+	defer func() { _ = lock.Close() }()
 	for try := 1; ; try++ {
 		x, err := r.begin(ctx)
 		if err == nil {

@@ -15,6 +15,7 @@ import (
 	"crest"
 	"crest/internal/archive"
 	"crest/internal/counts"
+	"crest/internal/dirlock"
 	"crest/internal/exact/exacttest"
 	"crest/internal/list"
 )
@@ -270,7 +271,7 @@ func TestRecountersTakeTurns(t *testing.T) {
 	if err := os.MkdirAll(w.config.Dir, dirMode); err != nil {
 		t.Fatal(err)
 	}
-	unlock, err := lock(t.Context(), w.config.Dir, func(string) { t.Error("nobody holds it") })
+	lock, err := dirlock.Wait(t.Context(), w.config.Dir, lockName, func(string) { t.Error("nobody holds it") })
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -295,8 +296,7 @@ func TestRecountersTakeTurns(t *testing.T) {
 		done <- err
 	}()
 	<-waits
-	unlock()
-	if err := <-done; err != nil {
+	if err := errors.Join(lock.Close(), <-done); err != nil {
 		t.Error(err)
 	}
 	equal(t, "until", w.load().Reach().Until, testHour.Add(time.Hour))

@@ -104,6 +104,7 @@ func ours(rel string) bool {
 }
 
 const (
+	lockName      = "lock" // held by the recounter that is at work
 	parquetSuffix = ".parquet"
 	countsPrefix  = "counts-"
 	latePrefix    = "late-"

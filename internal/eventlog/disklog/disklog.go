@@ -18,14 +18,17 @@ import (
 	"sync"
 
 	"crest"
+	"crest/internal/dirlock"
 	"crest/internal/eventlog"
 )
+
+const lockName = "LOCK" // held by the process that has opened the log
 
 // Log is an [eventlog.Log] in a directory.
 type Log struct {
 	cfg     Config
 	storage storage
-	lock    *os.File
+	lock    *dirlock.Lock
 
 	mu       sync.Mutex
 	work     sync.Cond     // the queue is no longer empty, or the log is closed
@@ -78,7 +81,7 @@ func (l *Log) start() (err error) {
 	if err := l.makeDir(); err != nil {
 		return err
 	}
-	if l.lock, err = lockDir(l.cfg.Dir); err != nil {
+	if l.lock, err = dirlock.Take(l.cfg.Dir, lockName); err != nil {
 		return err
 	}
 	segments, unfinished, err := listSegments(l.cfg.Dir)
