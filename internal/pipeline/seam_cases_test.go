@@ -18,15 +18,15 @@ func TestAnExplanationTakesNothingFromLists(t *testing.T) {
 		for m := crest.Millis(3); m < 62; m++ {
 			d.post(night+m*minute+10, night+m*minute+20, d.event("video", "new", night+m*minute, 1))
 		}
-		answered := false
+		answered := make(chan bool, 1)
 		go func() {
 			x, err := d.pipeline.Explain(context.Background(), crest.Board{Type: "video"}, "old")
-			answered = err == nil && x.Windows[3].Count == 10
+			answered <- err == nil && x.Windows[3].Count == 10
 		}()
 		synctest.Wait()
 		d.post(0, night+62*minute+37)
 		d.check(d.end(), "video", "1h")
-		if !answered {
+		if !<-answered {
 			t.Error("no answer, or a wrong one for all time")
 		}
 	})

@@ -102,7 +102,7 @@ func TestListsWithExactHoursHold(t *testing.T) {
 	for _, c := range []struct {
 		preset      string
 		hours, hold int
-	}{{"views", 4, 5}, {"views", 4, 2}, {"shares", 3, 5}} {
+	}{{"views", 4, 5}, {"views", 4, 2}} {
 		t.Run(fmt.Sprintf("%s, %d hours held", c.preset, c.hold), func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) { testExactHours(t, c.preset, c.hours, c.hold) })
 		})
