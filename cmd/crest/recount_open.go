@@ -42,6 +42,7 @@ func exactDir(cfg *config.Config) string   { return filepath.Join(cfg.Data, "exa
 func exactConfig(cfg *config.Config) exact.Config {
 	c := exact.Config{
 		Dir: exactDir(cfg), Archive: archiveDir(cfg), Edge: cfg.Edge(), Memory: int64(cfg.Recount.Memory),
+		Wait: cfg.Counting.Hold / 2, // lists know what came late for as long as hours are held
 	}
 	for _, d := range cfg.Dimensions {
 		c.Dimensions = append(c.Dimensions, d.Name)
