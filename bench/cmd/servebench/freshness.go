@@ -63,7 +63,7 @@ func probeLatency(ctx context.Context, n *node) <-chan watched {
 			case <-tick.C:
 			}
 			start := time.Now()
-			err := n.post(ctx, "/v1/shares", fmt.Sprintf(`{"article_id":"timed-%d","category":"timed"}`, i))
+			err := n.post(ctx, n.url+"/v1/shares", fmt.Sprintf(`{"article_id":"timed-%d","category":"timed"}`, i))
 			if ctx.Err() != nil {
 				return
 			}
@@ -87,7 +87,7 @@ func probeFreshness(ctx context.Context, n *node) <-chan watched {
 		for i := 0; ctx.Err() == nil; i++ {
 			id := fmt.Sprintf("probe-%d", i)
 			start := time.Now()
-			if err := n.post(ctx, "/v1/shares", fmt.Sprintf(`{"article_id":%q,"category":"probe"}`, id)); err != nil {
+			if err := n.post(ctx, n.url+"/v1/shares", fmt.Sprintf(`{"article_id":%q,"category":"probe"}`, id)); err != nil {
 				if ctx.Err() == nil {
 					w.err = err
 				}

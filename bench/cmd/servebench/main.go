@@ -44,7 +44,7 @@ type scenario struct {
 }
 
 func scenarios() []scenario {
-	return []scenario{{"throughput", throughput}, {"freshness", freshness}, {"junk", junk}}
+	return []scenario{{"throughput", throughput}, {"no-archive", withoutArchive}, {"freshness", freshness}, {"junk", junk}}
 }
 
 func run(ctx context.Context) error {

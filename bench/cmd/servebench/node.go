@@ -123,8 +123,13 @@ func (n *node) get(ctx context.Context, url string) ([]byte, error) {
 	return n.do(request)
 }
 
-func (n *node) post(ctx context.Context, path, body string) error {
-	request, err := http.NewRequestWithContext(ctx, http.MethodPost, n.url+path, strings.NewReader(body))
+// commitArchive returns when all that was accepted is in the archive.
+func (n *node) commitArchive(ctx context.Context) error {
+	return n.post(ctx, n.admin+"/v1/archive:commit", "")
+}
+
+func (n *node) post(ctx context.Context, url, body string) error {
+	request, err := http.NewRequestWithContext(ctx, http.MethodPost, url, strings.NewReader(body))
 	if err != nil {
 		return fmt.Errorf("request: %w", err)
 	}

@@ -13,9 +13,18 @@ import (
 const maxAge = 12 * time.Second
 
 // throughput drives a node of the views preset as fast as it acknowledges, logged, in binary batches of 500, from a
-// generator on the same machine.
-func throughput(ctx context.Context, s settings, r *report) (err error) {
-	n, err := startNode(ctx, s, "views", "")
+// generator on the same machine. Events are archived beside being counted.
+func throughput(ctx context.Context, s settings, r *report) error {
+	return driveViews(ctx, s, r, "", true)
+}
+
+// withoutArchive is throughput on a node that only counts.
+func withoutArchive(ctx context.Context, s settings, r *report) error {
+	return driveViews(ctx, s, r, "archive: {enabled: false}\n", false)
+}
+
+func driveViews(ctx context.Context, s settings, r *report, configuration string, archived bool) (err error) {
+	n, err := startNode(ctx, s, "views", configuration)
 	if err != nil {
 		return err
 	}
@@ -43,6 +52,10 @@ func throughput(ctx context.Context, s settings, r *report) (err error) {
 		err = n.drained(ctx)
 	}
 	behind := time.Since(start)
+	if err == nil && archived {
+		err = n.commitArchive(ctx)
+	}
+	unarchived := time.Since(start)
 	stop()
 	seen := <-ages
 	if err = firstError(err, seen.err); err != nil {
@@ -59,6 +72,9 @@ func throughput(ctx context.Context, s settings, r *report) (err error) {
 	r.figure("latency of a batch", "p50 %.1f ms, p99 %.1f ms", l.P50, l.P99)
 	r.promise(l.Rejected == 0 && len(l.Errors) == 0, "events refused", "none", "%d, failed requests %v", l.Rejected, l.Errors)
 	r.figure("counting was behind when load ended", "%.1f s", behind.Seconds())
+	if archived {
+		r.figure("all was in the archive", "%.1f s after load ended", unarchived.Seconds())
+	}
 	age := spreadOf(seen.ages)
 	r.promise(age.n > 0 && age.max <= maxAge, "age of the 1m list's data", fmt.Sprintf("at most %s", maxAge),
 		"mean %.1f s, max %.1f s (%d looks)", age.avg.Seconds(), age.max.Seconds(), age.n)
