@@ -12,7 +12,8 @@ import (
 	"crest/internal/archive"
 )
 
-// maxAgain is how many hours one round counts again; the others wait for the next one, so that what has been done is not lost for long.
+// maxAgain is how many hours one round counts again; the others are left for rounds that follow, so that what has been done is not
+// lost for long and no closed hour waits for long.
 const maxAgain = 8
 
 // eventsEnd is how long after its start an hour can get events: a log's clock and that of the check of an event's age
@@ -55,7 +56,7 @@ type judgement struct {
 	settled bool
 }
 
-// empty reports whether nothing is due. Hours with late events wait for the next closed hour.
+// empty reports whether nothing is due.
 func (p *plan) empty() bool { return p.next == 0 && len(p.again) == 0 }
 
 // planOf decides what is due.
@@ -71,13 +72,22 @@ func planOf(m *manifest, s sight) (plan, error) {
 		return plan{}, err
 	}
 	p.findDemanded(m, s)
-	if p.empty() {
-		return p, nil
+	nothing := p
+	asOf, limit := s.cut, maxAgain
+	switch {
+	case p.empty():
+		// Late events wait for the next closed hour, so that totals aren't made for them alone; but of those that were due with the
+		// last one, some may be left.
+		asOf = min(s.cut, m.end0().Add(crest.CloseAfter))
+	case p.next != 0 && s.view.Closed(p.open):
+		limit = 0 // closed hours come first
+	}
+	if p.findLate(m, s, asOf, limit); p.empty() {
+		return nothing, nil
 	}
 	if err := p.findEarlier(m, s); err != nil {
 		return plan{}, err
 	}
-	p.findLate(m, s)
 	slices.SortFunc(p.again, func(a, b recount) int { return cmp.Compare(a.hour, b.hour) })
 	return p, nil
 }
@@ -220,8 +230,9 @@ func (p *plan) findEarlier(m *manifest, s sight) error {
 	return nil
 }
 
-// findLate judges the hours that can still get events, and finds those that are due to be counted again by that.
-func (p *plan) findLate(m *manifest, s sight) {
+// findLate judges the hours that can still get events, and finds those that were due at a moment to be counted again by that,
+// as many as fit with what else is to be counted again.
+func (p *plan) findLate(m *manifest, s sight, asOf crest.Millis, limit int) {
 	demanded := map[crest.Millis]bool{}
 	for _, a := range p.again {
 		demanded[a.hour] = true
@@ -244,11 +255,10 @@ func (p *plan) findLate(m *manifest, s sight) {
 			p.refuse(h.Start, fmt.Errorf("look for late events: %w", err))
 			continue
 		}
-		over := s.cut >= h.Start.Add(eventsEnd)
 		switch {
 		case !changed:
-			p.judge = append(p.judge, judgement{h.Start, max(h.Checked, s.cut), over})
-		case (over || doubled(h, s.cut) || s.cut.Add(-s.wait) >= h.Checked) && len(p.again) < maxAgain && recountable(m, s, h) == nil:
+			p.judge = append(p.judge, judgement{h.Start, max(h.Checked, s.cut), s.cut >= h.Start.Add(eventsEnd)})
+		case len(p.again) < limit && s.isDue(h, asOf) && recountable(m, s, h) == nil:
 			p.again = append(p.again, recount{h.Start, ReasonLate})
 		}
 	}
@@ -263,6 +273,12 @@ func gotEvents(view *archive.View, h *hourEntry, cut crest.Millis) (bool, error)
 	return slices.ContainsFunc(hour.Files, func(f archive.File) bool {
 		return f.Received.First < cut && f.Received.Last >= h.Cut
 	}), nil
+}
+
+// isDue reports whether an hour that got events was worth counting again at a moment: no more could come, or it was twice as old
+// as when it was counted, or they had waited for long.
+func (s *sight) isDue(h *hourEntry, asOf crest.Millis) bool {
+	return asOf >= h.Start.Add(eventsEnd) || doubled(h, asOf) || asOf.Add(-s.wait) >= h.Checked
 }
 
 // doubled reports whether an hour is twice as old as when it was counted: then it is worth counting again, and each hour

@@ -1,6 +1,7 @@
 package exact
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -466,4 +467,40 @@ func TestNeighbourWithoutRowsThatTakePart(t *testing.T) {
 	if len(in.before) != 1 || len(got.rows) == 0 || got.rows[0].Count != 1 {
 		t.Errorf("%d files of the hour before, rows %v", len(in.before), got.rows)
 	}
+}
+
+// Late events of many hours are all counted when they are due, some hours a round, but the next closed hours come first.
+func TestManyHoursWithLateEvents(t *testing.T) {
+	const hours = 30
+	var events []exacttest.Received
+	for h := range hours {
+		happened := time.Duration(h)*time.Hour + 30*time.Minute
+		events = append(events, event("a", happened, 0), event("late", happened+time.Minute, 70*time.Hour-time.Duration(h)*time.Hour))
+	}
+	events = append(events, event("a", 72*time.Hour, 0))
+	slices.SortStableFunc(events, func(a, b exacttest.Received) int { return cmp.Compare(a.At, b.At) })
+	w := newWorld(t, events)
+	r := w.recounter()
+	w.advance(testHour.Add(hours*time.Hour + 10*time.Minute))
+	equal(t, "hours counted first", len(w.count(r)), hours+1)
+	w.advance(testHour.Add(71*time.Hour + 15*time.Minute))
+	var late []int
+	for _, result := range w.count(r) {
+		n := 0
+		for _, c := range result.Counted {
+			switch {
+			case c.Reason == ReasonLate:
+				n++
+			case len(late) > 0:
+				t.Errorf("hour %s waited for late events", hourText(c.Hour))
+			}
+		}
+		if n > 0 {
+			late = append(late, n)
+		}
+	}
+	equal(t, "hours counted again, by round", fmt.Sprint(late), "[8 8 8 6]")
+	w.check(w.load(), false)
+	w.checkCuts(w.load())
+	equal(t, "nothing is left", len(w.count(r)), 1)
 }

@@ -27,7 +27,7 @@ type Snapshot struct {
 	hours    map[crest.Millis]*slot // the newest ones with events, as far back as windows reach
 
 	mu    sync.Mutex
-	bases map[baseKey]*baseEntry
+	bases map[string][]*baseEntry // by board, the last used last
 }
 
 var _ list.Exact = (*Snapshot)(nil)

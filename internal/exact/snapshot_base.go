@@ -11,34 +11,17 @@ import (
 	"crest/internal/list"
 )
 
-type baseKey struct {
-	board string
-	from  crest.Millis
-}
-
 // baseEntry is a base that is made once.
 type baseEntry struct {
+	from crest.Millis
 	mu   sync.Mutex
 	base *list.Base
 }
 
-// maxBases bounds how many bases are remembered: names of boards come from readers, too.
-const maxBases = 4096
-
 // Base implements list.Exact. The base of one board and moment is the same pointer each time. Of a board that was declared
 // later than the first hour, and whose older hours could not be counted again, From is the first hour that has it.
 func (s *Snapshot) Base(board string, from crest.Millis) (*list.Base, error) {
-	key := baseKey{board, from}
-	s.mu.Lock()
-	e := s.bases[key]
-	if e == nil {
-		if len(s.bases) >= maxBases {
-			clear(s.bases)
-		}
-		e = new(baseEntry)
-		s.bases[baseKey{strings.Clone(board), from}] = e
-	}
-	s.mu.Unlock()
+	e := s.baseOf(board, from)
 	e.mu.Lock()
 	defer e.mu.Unlock()
 	if e.base == nil {
@@ -49,6 +32,24 @@ func (s *Snapshot) Base(board string, from crest.Millis) (*list.Base, error) {
 		e.base = base
 	}
 	return e.base, nil
+}
+
+// baseOf returns the place of a base. Of each board those are kept that were used last: a window has one beginning at a time,
+// and soon another. Whoever asks knows the board from counting, so there are no more boards than are counted.
+func (s *Snapshot) baseOf(board string, from crest.Millis) *baseEntry {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	all := s.bases[board]
+	e := &baseEntry{from: from}
+	if i := slices.IndexFunc(all, func(e *baseEntry) bool { return e.from == from }); i >= 0 {
+		e = all[i]
+		all = slices.Delete(all, i, i+1)
+	}
+	if len(all) > 2*len(s.config.Windows) {
+		all = slices.Delete(all, 0, 1)
+	}
+	s.bases[strings.Clone(board)] = append(all, e)
+	return e
 }
 
 func (s *Snapshot) makeBase(board string, from crest.Millis) (*list.Base, error) {
