@@ -151,6 +151,7 @@ func TestRowsThatNoArchiveHas(t *testing.T) {
 		"no type":           sourceOf(t, []optional{{Item: "x", Weight: &one}}),
 		"no weight":         sourceOf(t, []optional{{Type: "article", Item: "x"}}),
 		"more than late":    lateSource,
+		"other compression": sourceOf(t, []plainRow{makePlain(0, "item", "")}, parquet.Compression(&parquet.Lz4Raw)),
 		"no column but one": sourceOf(t, []struct{ Other int64 }{{1}}),
 	} {
 		if name == "more than late" {

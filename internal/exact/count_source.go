@@ -3,11 +3,13 @@ package exact
 import (
 	"context"
 	"errors"
+	"fmt"
 	"io"
 	"slices"
 	"time"
 
 	"github.com/parquet-go/parquet-go"
+	"github.com/parquet-go/parquet-go/format"
 
 	"crest"
 	"crest/internal/archive"
@@ -107,8 +109,10 @@ func openHour(ctx context.Context, workers int, in *hourInput) (*hourFiles, erro
 	closers := make([]io.Closer, len(sources))
 	h := &hourFiles{}
 	err := each(ctx, workers, len(sources), func(_ context.Context, _, i int) (err error) {
-		files[i], closers[i], err = sources[i].open()
-		return err
+		if files[i], closers[i], err = sources[i].open(); err != nil {
+			return err
+		}
+		return checkCodecs(sources[i].path, files[i])
 	})
 	for _, c := range closers {
 		if c != nil {
@@ -142,6 +146,19 @@ func openHour(ctx context.Context, workers int, in *hourInput) (*hourFiles, erro
 		}
 	}
 	return h, nil
+}
+
+// checkCodecs refuses compression that no archive uses: not every decoder of the library takes bounded memory whatever the
+// bytes are.
+func checkCodecs(path string, f *parquet.File) error {
+	for _, g := range f.Metadata().RowGroups {
+		for _, c := range g.Columns {
+			if codec := c.MetaData.Codec; codec != format.Zstd && codec != format.Uncompressed {
+				return &archive.CorruptError{Path: path, Reason: fmt.Sprintf("it is compressed as %s", codec)}
+			}
+		}
+	}
+	return nil
 }
 
 func (h *hourFiles) close() error {
