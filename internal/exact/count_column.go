@@ -33,8 +33,13 @@ type column struct {
 	expanded []int32            // what indexes is built in for optional columns
 }
 
-// openColumn begins to read a column. It reads nothing yet.
-func openColumn(u *unit, kind parquet.Kind, path ...string) (*column, error) {
+// openColumn begins to read a column. It reads nothing yet. The library may panic on a schema that is not what it should be.
+func openColumn(u *unit, kind parquet.Kind, path ...string) (c *column, err error) {
+	defer func() {
+		if r := recover(); r != nil {
+			c, err = nil, &archive.CorruptError{Path: u.name, Reason: fmt.Sprintf("its column %q: %v", path, r)}
+		}
+	}()
 	leaf, ok := u.file.Schema().Lookup(path...)
 	if !ok {
 		return nil, &archive.CorruptError{Path: u.name, Reason: fmt.Sprintf("it has no column %q", path)}

@@ -105,14 +105,17 @@ func openHour(ctx context.Context, workers int, in *hourInput) (*hourFiles, erro
 	sources = append(sources, in.own...)
 	sources = append(sources, in.before...)
 	sources = append(sources, in.after...)
-	files := make([]*parquet.File, len(sources))
+	unitsBySource := make([][]unit, len(sources))
 	closers := make([]io.Closer, len(sources))
 	h := &hourFiles{}
-	err := each(ctx, workers, len(sources), func(_ context.Context, _, i int) (err error) {
-		if files[i], closers[i], err = sources[i].open(); err != nil {
+	err := each(ctx, workers, len(sources), func(_ context.Context, _, i int) error {
+		file, closer, err := sources[i].open()
+		if err != nil {
 			return err
 		}
-		return checkCodecs(sources[i].path, files[i])
+		closers[i] = closer
+		unitsBySource[i], err = examineFile(sources[i], file)
+		return err
 	})
 	for _, c := range closers {
 		if c != nil {
@@ -123,8 +126,7 @@ func openHour(ctx context.Context, workers int, in *hourInput) (*hourFiles, erro
 		return nil, errors.Join(err, h.close())
 	}
 	low, _, _, high := in.edges()
-	for i, s := range sources {
-		units := unitsOf(s, files[i])
+	for i, units := range unitsBySource {
 		switch {
 		case i < len(in.own):
 			for _, u := range units {
@@ -146,6 +148,19 @@ func openHour(ctx context.Context, workers int, in *hourInput) (*hourFiles, erro
 		}
 	}
 	return h, nil
+}
+
+// examineFile returns the units of a file. The library may panic on bytes that are not what they should be.
+func examineFile(s source, f *parquet.File) (units []unit, err error) {
+	defer func() {
+		if r := recover(); r != nil {
+			units, err = nil, &archive.CorruptError{Path: s.path, Reason: fmt.Sprint(r)}
+		}
+	}()
+	if err := checkCodecs(s.path, f); err != nil {
+		return nil, err
+	}
+	return unitsOf(s, f), nil
 }
 
 // checkCodecs refuses compression that no archive uses: not every decoder of the library takes bounded memory whatever the

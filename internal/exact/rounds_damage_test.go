@@ -315,7 +315,7 @@ func TestHourFromTotals(t *testing.T) {
 	mentioned(t, "late weights", late.Late.path(w.config.Dir), results[0].Problems)
 	if s := w.load(); s.Reach().Until != m.Until || len(s.Problems()) > 0 {
 		t.Fatalf("counts go until %s: %v", timeText(s.Reach().Until), s.Problems())
-	} else if err := s.Truth(t.Context(), 0, late.Start.Add(2*time.Hour), func(counts.Row) error { return nil }); !strings.Contains(fmt.Sprint(err), "are lost") {
+	} else if err := s.Truth(t.Context(), 0, late.Start.Add(time.Hour), func(counts.Row) error { return nil }); !strings.Contains(fmt.Sprint(err), "are lost") {
 		t.Errorf("truth without late weights: %v", err)
 	}
 
