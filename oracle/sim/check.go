@@ -11,7 +11,7 @@ import (
 type cuts func(hour crest.Millis) crest.Millis
 
 // check holds a list against the truth as of its moment, and calls wrong for each way in which it breaks a rule. It
-// returns how many entries it looked at.
+// returns how many of the true top 100 are missing from the list's.
 //
 //   - A count is not below the truth, and not above it by more than its error.
 //   - An item that is not on the list has at most the cutoff.
@@ -42,8 +42,11 @@ func (t *Truth) check(l *crest.List, cut cuts, wrong func(format string, args ..
 	c.entries()
 	c.order()
 	c.rest()
-	return len(l.Top)
+	return c.missing(wellKnown)
 }
+
+// wellKnown is the n of the recall that is looked at.
+const wellKnown = 100
 
 func (b *board) window(name string) *tally {
 	for _, w := range b.windows {
@@ -139,6 +142,38 @@ func (c *comparison) rest() {
 			behind, whose = truth, c.list.Top[i].ID
 		}
 	}
+}
+
+// missing returns how many of the true top n are not among the list's first n. An item that ties with the n-th is as good.
+func (c *comparison) missing(n int) int {
+	if len(c.truths) < n {
+		return 0 // all items that there are
+	}
+	least := slices.Min(c.truths[:n])
+	most := uint64(0)
+	for _, r := range c.repeats {
+		most = max(most, r)
+	}
+	var above []uint64 // all truths that are more than that
+	for item, count := range c.tally.counts {
+		if uint64(count)+most <= least {
+			continue
+		}
+		if truth := uint64(count) + c.repeats[int32(item)]; truth > least {
+			above = append(above, truth)
+		}
+	}
+	if len(above) < n {
+		return 0
+	}
+	slices.Sort(above)
+	nth, found := above[len(above)-n], 0
+	for _, truth := range c.truths[:n] {
+		if truth >= nth {
+			found++
+		}
+	}
+	return n - found
 }
 
 // describe says which list it is about.

@@ -51,15 +51,17 @@ type Result struct {
 	Data        string // the data directory at the end
 	Events      int    // sent, copies included
 	Copies      int
-	Repeats     int    // copies that came after the dedup horizon
-	Crossed     int    // copies in another hour than the first, near the boundary
-	Late        int    // sent more than 10 s after they happened
-	Lists       int    // checked
-	Entries     int    // checked
-	Stitched    int    // of the lists, with an exact part
-	LargestSeam uint64 // the largest max_overcount of those
-	Counts      int    // of hours
-	Again       int    // of these, of hours that had been counted before
+	Repeats     int            // copies that came after the dedup horizon
+	Crossed     int            // copies in another hour than the first, near the boundary
+	Late        int            // sent more than 10 s after they happened
+	Lists       int            // checked
+	Entries     int            // checked
+	Lacking     map[string]int // lists that lack an item of the true top 100, per window
+	MostLacking int            // how many items one lacked
+	Stitched    int            // of the lists, with an exact part
+	LargestSeam uint64         // the largest max_overcount of those
+	Counts      int            // of hours
+	Again       int            // of these, of hours that had been counted before
 	Until       crest.Millis
 	Stops       int
 	Crashes     int
@@ -99,8 +101,9 @@ type run struct {
 	result   Result
 	wrongs   chan string
 
-	until crest.Millis // of the exact counts
-	cut   cuts         // of their hours
+	earliest crest.Millis // hour that anything was sent for
+	until    crest.Millis // of the exact counts
+	cut      cuts         // of their hours
 }
 
 // Run simulates. Its error is of what kept it from going on; broken rules are in the result.
@@ -110,6 +113,8 @@ func Run(ctx context.Context, cfg Config) (*Result, error) {
 		return nil, errors.New("start and length have to be multiples of the step")
 	}
 	r := &run{Config: cfg, clock: NewClock(start), random: rand.New(rand.NewPCG(cfg.Seed, 2)), shelf: newShelf(), wrongs: make(chan string, 1<<16)}
+	r.result.Lacking = map[string]int{}
+	r.earliest = start.Floor(time.Hour)
 	r.cut = func(crest.Millis) crest.Millis { return 0 }
 	var err error
 	if r.traffic, err = newTraffic(&cfg.Node, cfg.Mix, start, cfg.Seed); err != nil {
@@ -237,7 +242,14 @@ func (r *run) recount(ctx context.Context, t crest.Millis) error {
 	if err := r.node.exact.runner.CatchUp(ctx); err != nil {
 		return fmt.Errorf("recount: %w", err)
 	}
-	r.until, r.cut = r.node.exact.runner.Exact().Reach().Until, r.node.exact.cuts()
+	reach := r.node.exact.runner.Exact().Reach()
+	if reach.Until > 0 && reach.First < r.earliest {
+		r.wrong("the recount at %s says that the first hour is %s, but nothing was sent for hours before %s", t.Time(), reach.First.Time(), r.earliest.Time())
+	}
+	if reach.Until < r.until {
+		r.wrong("the recount at %s goes back to %s, from %s", t.Time(), reach.Until.Time(), r.until.Time())
+	}
+	r.until, r.cut = reach.Until, r.node.exact.cuts()
 	return nil
 }
 
@@ -271,6 +283,7 @@ func (r *run) request(ctx context.Context, at crest.Millis, n int, logged bool) 
 		ev := r.traffic.draw(at)
 		r.append(&ev)
 		r.truth.add(&ev, at, false)
+		r.earliest = min(r.earliest, ev.time.Floor(time.Hour))
 		if ev.time < at.Add(-10*time.Second) {
 			r.result.Late++
 		}
@@ -354,9 +367,14 @@ func (r *run) lists(ctx context.Context, t crest.Millis, first bool) error {
 		got[l.Board+" "+l.Window] = true
 		r.seam(l)
 		r.result.Lists++
-		r.result.Entries += r.truth.check(l, r.cut, func(format string, args ...any) {
+		r.result.Entries += len(l.Top)
+		lacks := r.truth.check(l, r.cut, func(format string, args ...any) {
 			r.wrong("%s: %s", describe(l), fmt.Sprintf(format, args...))
 		})
+		if lacks > 0 {
+			r.result.Lacking[l.Window]++
+			r.result.MostLacking = max(r.result.MostLacking, lacks)
+		}
 	}
 	for _, w := range r.Node.Windows {
 		for _, typ := range r.Node.Types {

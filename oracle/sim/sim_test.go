@@ -65,6 +65,7 @@ func simulate(t *testing.T, cfg Config) (*Result, *Proof) {
 	for _, d := range proof.First {
 		t.Errorf("seed %d: %s", cfg.Seed, d)
 	}
+	t.Logf("lists that lack an item of the true top 100: %v, at most %d items each", result.Lacking, result.MostLacking)
 	t.Logf("%d of them stitched, largest max_overcount %d; %d counts of hours, %d of them again, until %s; %d items compared; grades: %s",
 		result.Stitched, result.LargestSeam, result.Counts, result.Again, result.Until.Time(), proof.Compared, &proof.Grades)
 	return result, proof

@@ -29,6 +29,7 @@ type Grades struct {
 	Missing int            // lists of hours since the beginning that there is no grade for
 	Reasons map[string]int // for these
 	Worst   float64        // recall@100, 0 to 1
+	Short   []string       // the lists whose recall@100 is not 1
 	Largest uint64         // over-count
 }
 
@@ -95,7 +96,10 @@ func (p *Proof) readGrades(dir string, result *Result) error {
 			continue
 		}
 		g.Lists++
-		g.Worst = min(g.Worst, one.Recall100.Share())
+		if recall := one.Recall100; recall.Found < recall.Of {
+			g.Worst = min(g.Worst, recall.Share())
+			g.Short = append(g.Short, fmt.Sprintf("%s %s as of %s: %d of %d", one.Board, one.Window, one.AsOf.Format(time.RFC3339), recall.Found, recall.Of))
+		}
 		g.Largest = max(g.Largest, one.LargestOverCount.Over())
 		// With few events, one that counts twice moves an item past several others; whoever simulates many looks at Worst.
 		if faults := slices.DeleteFunc(one.Faults, func(f grade.Fault) bool { return f == grade.FaultRecall }); len(faults) > 0 {
@@ -113,5 +117,6 @@ func (p *Proof) readGrades(dir string, result *Result) error {
 
 // String sums up the grades in a line.
 func (g *Grades) String() string {
-	return fmt.Sprintf("%d hours, %d lists, %d missing %v, worst recall@100 %.4f, largest over-count %d", g.Hours, g.Lists, g.Missing, g.Reasons, g.Worst, g.Largest)
+	return fmt.Sprintf("%d hours, %d lists, %d missing %v, %d with a recall@100 below 1, the worst %.4f, largest over-count %d",
+		g.Hours, g.Lists, g.Missing, g.Reasons, len(g.Short), g.Worst, g.Largest)
 }

@@ -35,6 +35,7 @@ func spans(start time.Time, text string) ([]sim.Span, error) {
 func printResult(r *sim.Result, took time.Duration) {
 	fmt.Printf("sent      %d events: %d copies, of which %d after the dedup horizon and %d across an hour's boundary; %d came more than 10 s late\n", r.Events, r.Copies, r.Repeats, r.Crossed, r.Late)
 	fmt.Printf("lists     %d with %d entries, all checked; %d had an exact part, their largest max_overcount was %d\n", r.Lists, r.Entries, r.Stitched, r.LargestSeam)
+	fmt.Printf("recall    lists that lack an item of the true top 100, copies after the dedup horizon taken for events: %v, at most %d items each\n", r.Lacking, r.MostLacking)
 	fmt.Printf("recount   %d hours, and %d of them again; exact until %s\n", r.Counts-r.Again, r.Again, r.Until.Time().Format(time.RFC3339))
 	fmt.Printf("restarts  %d stops, %d crashes\n", r.Stops, r.Crashes)
 	fmt.Printf("broken    %d rules, in %s\n", r.Violations, took.Round(time.Second))
@@ -47,6 +48,9 @@ func printProof(p *sim.Proof, took time.Duration) {
 	fmt.Printf("oracle    %d hours (%d without events), %d events, totals of %d windows, %d lists, %d items beside what was sent\n",
 		p.Hours, p.Empty, p.Rows, p.Totals, p.Lists, p.Sent)
 	fmt.Printf("grades    %s\n", &p.Grades)
+	for _, s := range p.Grades.Short[:min(len(p.Grades.Short), 20)] {
+		fmt.Println("  ", s)
+	}
 	fmt.Printf("compared  %d items and entries, %d differences, in %s\n", p.Compared, p.Differences, took.Round(time.Second))
 	for _, d := range p.First {
 		fmt.Println("  ", d)
