@@ -1,11 +1,13 @@
 package counts
 
 import (
+	"bytes"
 	"errors"
 	"io/fs"
 	"os"
 	"path/filepath"
 	"slices"
+	"strings"
 	"testing"
 )
 
@@ -222,5 +224,44 @@ func TestMetadata(t *testing.T) {
 	_, there := table.Metadata("none")
 	if got := []string{hour, cut}; !slices.Equal(got, []string{"2026-11-30T09:00:00Z", "2"}) || there {
 		t.Errorf("got %q, %v", got, there)
+	}
+}
+
+// TestNewerVersion: a file of a later format is refused as such, by whoever opens it. It is not damaged.
+func TestNewerVersion(t *testing.T) {
+	dir := t.TempDir()
+	for kind, info := range writeAll(t, dir) {
+		path := filepath.Join(dir, kind)
+		b, err := os.ReadFile(path)
+		if err != nil {
+			t.Fatal(err)
+		}
+		at := bytes.LastIndex(b, []byte(keyVersion+"\x18\x01"+version)) // as the footer has a key and its value
+		if at < 0 {
+			t.Fatalf("%s: no version", kind)
+		}
+		b[at+len(keyVersion)+2] = '9'
+		if err := os.WriteFile(path, b, 0o600); err != nil {
+			t.Fatal(err)
+		}
+		sum := newHasher()
+		sum.write(b)
+		info.Checksum = sum.sum()
+		errs := []error{openers()[kind](path, info)}
+		switch kind {
+		case "counts":
+			_, _, err = Examine(path)
+			errs = append(errs, err)
+		case "late":
+			_, _, err = ExamineLate(path)
+			errs = append(errs, err)
+		}
+		for _, err := range errs {
+			newer, ok := errors.AsType[*VersionError](err)
+			if _, damaged := errors.AsType[*CorruptError](err); !ok || damaged || newer.Path != path || newer.Version != 9 ||
+				!strings.Contains(err.Error(), "newer crest") {
+				t.Errorf("%s: got %v", kind, err)
+			}
+		}
 	}
 }

@@ -98,8 +98,9 @@ func openParquet(v *verified, kind string, options ...parquet.FileOption) (*parq
 	if got, _ := f.Lookup(keyKind); got != kind {
 		return nil, nil, fmt.Errorf("it is of kind %q", got)
 	}
-	if got, _ := f.Lookup(keyVersion); got != version {
-		return nil, nil, fmt.Errorf("it has version %q; this program reads version %s", got, version)
+	got, _ := f.Lookup(keyVersion)
+	if err := checkVersion(v.path, got); err != nil {
+		return nil, nil, err
 	}
 	if f.NumRows() < 0 {
 		return nil, nil, fmt.Errorf("it has %d rows", f.NumRows())

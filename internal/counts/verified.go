@@ -113,7 +113,7 @@ func (v *verified) wrap(reason string, err error) error {
 	if err == nil {
 		return nil
 	}
-	if _, ok := errors.AsType[*CorruptError](err); ok {
+	if _, ok := errors.AsType[*CorruptError](err); ok || isVersion(err) {
 		return err
 	}
 	if _, ok := errors.AsType[*os.PathError](err); ok {
