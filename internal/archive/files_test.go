@@ -55,6 +55,17 @@ func TestDimensionsChange(t *testing.T) {
 	}
 	put(1)
 	cfg.Dimensions = []string{"region"}
+	// Who reads the archive finds them before anything has been added.
+	w, err := Open(cfg)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := w.Close(); err != nil {
+		t.Fatal(err)
+	}
+	if got := view(t, cfg.Dir).State.Dimensions; !slices.Equal(got, cfg.Dimensions) {
+		t.Errorf("dimensions %q, want %q", got, cfg.Dimensions)
+	}
 	put(2)
 	put(3)
 	v := view(t, cfg.Dir)

@@ -7,6 +7,7 @@ import (
 	"math"
 	"os"
 	"path/filepath"
+	"slices"
 	"sync"
 	"sync/atomic"
 	"time"
@@ -85,6 +86,13 @@ func (w *Writer) start() error {
 	state, err := w.recover()
 	if err != nil {
 		return err
+	}
+	if state.Watermark != 0 && !slices.Equal(state.Dimensions, w.cfg.Dimensions) {
+		// Who reads the archive goes by what is declared now, also before the next commit.
+		state.Dimensions = w.cfg.Dimensions
+		if err := writeDocument(w.storage, filepath.Join(w.cfg.Dir, stateName), state); err != nil {
+			return err
+		}
 	}
 	w.state = state
 	w.offset.Store(int64(state.Offset))
