@@ -64,7 +64,7 @@ func (c *gradesCmd) Run(ctx context.Context, s *streams) error {
 	}
 	report, err := c.collect(read)
 	if err != nil {
-		return err
+		return whoMayRead(err)
 	}
 	if len(report.Grades) == 0 && len(report.Damaged) == 0 {
 		return c.nothing(read, where)

@@ -58,8 +58,8 @@ func (c *recountCmd) Run(ctx context.Context, s *streams) error {
 	if err != nil {
 		return err
 	}
-	if c.Memory != nil {
-		cfg.Recount.Memory = *c.Memory
+	if err := setRecountMemory(cfg, c.Memory); err != nil {
+		return err
 	}
 	view, err := openArchive(cfg)
 	if err != nil {
@@ -134,18 +134,26 @@ func (r *recounting) closedUntil() crest.Millis {
 // check refuses hours that can't be counted at all, and asks for those to be counted again that are forced.
 func (r *recounting) check() error {
 	closed := r.closedUntil()
-	kept := r.view.State.KeptFrom
-	if first := r.view.Hours(); kept == 0 && len(first) > 0 {
-		kept = first[0]
+	kept, first := r.view.State.KeptFrom, crest.Millis(0)
+	if hours := r.view.Hours(); len(hours) > 0 {
+		first = hours[0]
+	}
+	if kept == 0 {
+		kept = first
 	}
 	w := r.wanted
 	switch {
+	case w.to != 0 && w.to <= first && r.view.State.KeptFrom == 0:
+		return fmt.Errorf("the archive has no events of %s; the first hour that has any is %s", w, hourName(first))
 	case w.from != 0 && w.from >= closed:
 		return fmt.Errorf("hour %s is still open: it closes when everything received before %s is in the archive, which has everything before %s",
 			hourName(w.from), clockOf(closesAt(w.from)), clockOf(r.view.State.Watermark))
 	case r.force && w.from != 0 && w.from < r.view.State.KeptFrom:
 		return fmt.Errorf("hour %s can't be counted again: its events are gone, the archive goes back to %s; its counts stay as they are",
 			hourName(w.from), hourName(r.view.State.KeptFrom))
+	case r.force && closed <= kept:
+		r.report.note("no hour is closed yet, so there is none to count again")
+		return nil
 	case w.to != 0 && w.to > closed:
 		r.report.Open = clockOf(closed)
 		r.wanted.to = closed
@@ -208,7 +216,12 @@ func (r *recounting) verdict(result exact.Result) error {
 	if n := len(r.report.Problems); n > 0 {
 		return fmt.Errorf("%d of what is due could not be done; the reasons are above", n)
 	}
-	if w.to != 0 && result.Until < w.to {
+	switch {
+	case w.to != 0 && result.Until == 0:
+		return fmt.Errorf("nothing of %s could be counted", w)
+	case w.to != 0 && w.to <= result.First:
+		return fmt.Errorf("the archive has no events of %s; counts begin with hour %s", w, hourName(result.First))
+	case w.to != 0 && result.Until < w.to:
 		return fmt.Errorf("counts are exact until %s only", clockOf(result.Until))
 	}
 	if w.from != 0 && !r.force && !r.report.countedAny(w) {
@@ -222,8 +235,13 @@ func (w span) String() string {
 	if w.to == w.from.Add(time.Hour) {
 		return "hour " + hourName(w.from)
 	}
-	if w.to == 0 {
+	switch {
+	case w == span{}:
+		return "all hours"
+	case w.to == 0:
 		return "the hours from " + hourName(w.from)
+	case w.from == 0:
+		return "the hours before " + hourName(w.to)
 	}
 	return fmt.Sprintf("the hours from %s to %s", hourName(w.from), hourName(w.to))
 }

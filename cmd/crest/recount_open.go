@@ -66,6 +66,23 @@ func exactConfig(cfg *config.Config) exact.Config {
 	return c
 }
 
+// setRecountMemory takes in --memory, when it is given.
+func setRecountMemory(cfg *config.Config, flag *config.Bytes) error {
+	if flag == nil {
+		return nil
+	}
+	cfg.Recount.Memory = *flag
+	return checkRecountMemory(*flag)
+}
+
+// checkRecountMemory refuses what the configuration would refuse.
+func checkRecountMemory(flag config.Bytes) error {
+	if flag < config.MinRecount || flag > config.MaxRecount {
+		return usagef("--memory: is %s; it must be from %s to %s", flag, config.MinRecount, config.MaxRecount)
+	}
+	return nil
+}
+
 // openArchive reads an archive that must have something in it, and that must be of the configuration.
 func openArchive(cfg *config.Config) (*archive.View, error) {
 	view, err := readArchive(archiveDir(cfg))
@@ -87,15 +104,21 @@ func openArchive(cfg *config.Config) (*archive.View, error) {
 func readArchive(dir string) (*archive.View, error) {
 	view, err := archive.Read(dir)
 	switch {
-	case errors.Is(err, fs.ErrPermission):
-		return nil, fmt.Errorf("%w; run this as the user that runs crest serve", err)
 	case err != nil:
-		return nil, err
+		return nil, whoMayRead(err)
 	case view.State.Watermark == 0 && len(view.Hours()) == 0:
 		return nil, fmt.Errorf("there is no archive in %s yet; crest serve writes it (archive.enabled), every %.0f minutes. Name another data directory with --data",
 			dir, crest.Slot.Minutes())
 	}
 	return view, nil
+}
+
+// whoMayRead adds to an error of permission what to do about it.
+func whoMayRead(err error) error {
+	if errors.Is(err, fs.ErrPermission) {
+		return fmt.Errorf("%w; run this as the user that runs crest serve", err)
+	}
+	return err
 }
 
 func dimensionsText(names []string) string {

@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"path/filepath"
 	"slices"
 	"time"
 
@@ -29,6 +30,7 @@ type recountReport struct {
 	Notes      []string         `json:"notes"`
 
 	Open   string `json:"-"` // end of the closed hours, when more were asked for
+	known  bool   // what has been counted: a round has ended
 	header bool   // of the table, was printed
 }
 
@@ -62,21 +64,41 @@ func rowOf(h exact.HourResult, took time.Duration) recountRow {
 
 // add takes in how a round ended. Its hours are in the report already.
 func (r *recountReport) add(result exact.Result) {
+	r.known = true
 	r.First, r.ExactUntil = explain.Moment(result.First), explain.Moment(result.Until)
 	r.Next, r.Closes = explain.Moment(result.Next), explain.Moment(result.Closes)
 	for _, path := range result.Repaired {
-		if !slices.Contains(r.Repaired, path) {
-			r.Repaired = append(r.Repaired, path)
-		}
+		r.repaired(path)
 	}
 	r.Problems = slices.DeleteFunc(r.Problems, func(p recountProblem) bool {
 		return slices.ContainsFunc(result.Counted, func(h exact.HourResult) bool { return explain.Moment(h.Hour) == p.Hour })
 	})
 	for _, p := range result.Problems {
+		if mended(p, result) {
+			r.repaired(p.Path)
+			continue
+		}
 		if problem := (recountProblem{explain.Moment(p.Hour), p.Path, p.Error()}); !slices.Contains(r.Problems, problem) {
 			r.Problems = append(r.Problems, problem)
 		}
 	}
+}
+
+func (r *recountReport) repaired(path string) {
+	if !slices.Contains(r.Repaired, path) {
+		r.Repaired = append(r.Repaired, path)
+	}
+}
+
+// mended reports whether a round has repaired the damage that it tells of. One that was not the last has written a manifest.
+func mended(p exact.Problem, result exact.Result) bool {
+	switch {
+	case p.Path == "":
+		return false
+	case p.Hour == 0:
+		return slices.Contains(result.Repaired, p.Path) || filepath.Base(p.Path) == "manifest.json" && !result.Done
+	}
+	return slices.ContainsFunc(result.Counted, func(h exact.HourResult) bool { return h.Hour == p.Hour && h.Reason == exact.ReasonDamaged })
 }
 
 // graded takes in how a list compared with the counts.
@@ -163,9 +185,11 @@ func (r *recountReport) printEnd(out io.Writer, view *archive.View) error {
 		fmt.Fprintf(out, "hours from %s on are still open\n", r.Open)
 	}
 	var err error
-	if r.ExactUntil == 0 {
+	switch {
+	case !r.known:
+	case r.ExactUntil == 0:
 		_, err = fmt.Fprint(out, "nothing has been counted exactly yet\n")
-	} else {
+	default:
 		_, err = fmt.Fprintf(out, "counts are exact from %s until %s\n", clock(r.First), clock(r.ExactUntil))
 	}
 	if r.Next != 0 && crest.Millis(r.Closes) > view.State.Watermark {

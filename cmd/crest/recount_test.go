@@ -5,9 +5,12 @@ import (
 	"context"
 	"encoding/json"
 	"errors"
+	"fmt"
+	"io/fs"
 	"os"
 	"path/filepath"
 	"strings"
+	"syscall"
 	"testing"
 	"time"
 
@@ -38,16 +41,10 @@ func (f *fakeGrader) Hour(_ context.Context, hour crest.Millis) error {
 	return nil
 }
 
-// viewOf is an archive whose hours have no files.
-func viewOf(t *testing.T, state archive.State, hours ...crest.Millis) *archive.View {
+// viewOf is an archive with events in the hours 09, 10 and 11, as of another state.
+func viewOf(t *testing.T, state archive.State) *archive.View {
 	t.Helper()
-	dir := t.TempDir()
-	for _, h := range hours {
-		if err := os.MkdirAll(filepath.Join(dir, h.Time().Format("date=2006-01-02/hour=15")), 0o700); err != nil {
-			t.Fatal(err)
-		}
-	}
-	view, err := archive.Read(dir)
+	view, err := archive.Read(filepath.Join(archiveOf(t, someEvents(1, 100), nine+4*oclk), "archive"))
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -62,7 +59,7 @@ const (
 
 func counting(t *testing.T, f *fakeRecounter, wanted span, force bool) (*recounting, *bytes.Buffer) {
 	t.Helper()
-	view := viewOf(t, archive.State{Watermark: nine + 2*oclk + oclk/4}, nine, nine+oclk, nine+2*oclk) // 09 and 10 are closed, 11 is open
+	view := viewOf(t, archive.State{Watermark: nine + 2*oclk + oclk/4}) // 09 and 10 are closed, 11 is open
 	var out bytes.Buffer
 	s := &streams{out: &out, err: &out}
 	return &recounting{view: view, wanted: wanted, force: force, s: s, table: true, recounter: f, progress: newRecountProgress(s, true)}, &out
@@ -145,6 +142,31 @@ func TestRecountOfNamedHours(t *testing.T) {
 	if err := r.check(); err == nil || !strings.Contains(err.Error(), "hour 2026-11-30T11 is still open: it closes when everything received before 2026-11-30T12:10Z") {
 		t.Errorf("open: %v", err)
 	}
+	for _, c := range []struct {
+		wanted span
+		want   string
+	}{
+		{span{nine - 7*oclk, nine - 6*oclk}, "the archive has no events of hour 2026-11-30T02; the first hour that has any is 2026-11-30T09"},
+		{span{to: nine}, "the archive has no events of the hours before 2026-11-30T09"},
+	} {
+		for _, force := range []bool{false, true} {
+			r, _ := counting(t, &fakeRecounter{}, c.wanted, force)
+			if err := r.check(); err == nil || !strings.Contains(err.Error(), c.want) {
+				t.Errorf("before the first: %v", err)
+			}
+		}
+	}
+	r, _ = counting(t, &fakeRecounter{results: []exact.Result{done}}, span{nine - 7*oclk, nine - 6*oclk}, false)
+	r.view.State.KeptFrom = nine // what was before is gone, and was never counted
+	if err := errors.Join(r.check(), r.run(t.Context())); err == nil || !strings.Contains(err.Error(), "no events of hour 2026-11-30T02; counts begin with hour 2026-11-30T09") {
+		t.Errorf("before the first count: %v", err)
+	}
+	f = &fakeRecounter{results: []exact.Result{{Done: true}}}
+	r, out = counting(t, f, span{}, true)
+	r.view.State.Watermark = nine + oclk
+	if err := errors.Join(r.check(), r.run(t.Context()), r.report.printEnd(out, r.view)); err != nil || len(f.forced) != 0 || !strings.Contains(out.String(), "no hour is closed yet") {
+		t.Errorf("nothing is closed: %v, forced %v, %s", err, f.forced, out)
+	}
 	r, _ = counting(t, &fakeRecounter{}, span{nine - 48*oclk, nine}, true)
 	r.view.State.KeptFrom = nine
 	if err := r.check(); err == nil || !strings.Contains(err.Error(), "its events are gone, the archive goes back to 2026-11-30T09") {
@@ -172,6 +194,79 @@ func TestRecountSaysWhatItCouldNotDo(t *testing.T) {
 	}
 }
 
+func TestRecountThatRepairsIsNoFailure(t *testing.T) {
+	damage := errors.New("it is damaged")
+	f := &fakeRecounter{results: []exact.Result{
+		{
+			First: nine, Until: nine + 2*oclk, Repaired: []string{"counts-9.parquet", "totals.parquet"},
+			Counted: []exact.HourResult{hourResult(nine, exact.ReasonDamaged)},
+			Problems: []exact.Problem{
+				{Path: "exact/manifest.json", Err: damage}, {Hour: nine, Path: "counts-8.parquet", Err: damage}, {Path: "totals.parquet", Err: damage},
+			},
+		},
+		{First: nine, Until: nine + 2*oclk, Done: true},
+	}}
+	r, out := counting(t, f, span{}, false)
+	if err := errors.Join(r.check(), r.run(t.Context()), r.report.printEnd(out, r.view)); err != nil {
+		t.Error(err)
+	}
+	for _, want := range []string{"repaired: exact/manifest.json\n", "repaired: counts-9.parquet\n", "repaired: totals.parquet\n"} {
+		if strings.Count(out.String(), want) != 1 {
+			t.Errorf("no %q in\n%s", want, out)
+		}
+	}
+	if strings.Contains(out.String(), "could not be done") {
+		t.Errorf("%s", out)
+	}
+}
+
+// TestRecountMakesADamagedManifestAgain damages the manifests of real counts.
+func TestRecountMakesADamagedManifestAgain(t *testing.T) {
+	data := archiveOf(t, someEvents(23, 500), nine+5*oclk)
+	recount := func() (int, string, string) { return call(t, "", "recount", "--preset", "shares", "--data", data) }
+	if code, _, errText := recount(); code != exitOK {
+		t.Fatal(errText)
+	}
+	for _, names := range [][]string{{"manifest.json"}, {"manifest.json", "manifest-before.json"}} {
+		for _, name := range names {
+			if err := os.WriteFile(filepath.Join(data, "exact", name), []byte("{"), 0o600); err != nil {
+				t.Fatal(err)
+			}
+		}
+		code, out, errText := recount()
+		if code != exitOK || !strings.Contains(out, "repaired: "+filepath.Join(data, "exact", "manifest.json")) {
+			t.Errorf("%v: %d %s%s", names, code, out, errText)
+		}
+		if code, out, _ := recount(); code != exitOK || strings.Contains(out, "repaired") {
+			t.Errorf("%v, again: %d %s", names, code, out)
+		}
+	}
+}
+
+func TestRecountThatIsStoppedSaysNothingOfCounts(t *testing.T) {
+	r, out := counting(t, &fakeRecounter{results: []exact.Result{{}}, err: context.Canceled}, span{}, false)
+	if err := errors.Join(r.check(), r.run(t.Context())); !errors.Is(err, context.Canceled) {
+		t.Errorf("%v", err)
+	}
+	if err := r.report.printEnd(out, r.view); err != nil || out.Len() > 0 {
+		t.Errorf("%v %s", err, out)
+	}
+}
+
+func TestErrorsOfPermissionSayWhatToDo(t *testing.T) {
+	denied := &fs.PathError{Op: "open", Path: "data/log/LOCK", Err: syscall.EACCES}
+	if err := whoMayRead(fmt.Errorf("list grades: %w", denied)); !errors.Is(err, fs.ErrPermission) || !strings.HasSuffix(err.Error(), "run this as the user that runs crest serve") {
+		t.Errorf("%v", err)
+	}
+	const want = "open data/log/LOCK: permission denied; run this as the user that the data directory belongs to, or name another directory with --data"
+	if err := whoMayServe(fmt.Errorf("open the event log: %w", denied)); err.Error() != want {
+		t.Errorf("%v", err)
+	}
+	if err := whoMayServe(syscall.EACCES); err != syscall.EACCES { //nolint:errorlint // the same
+		t.Errorf("of an address: %v", err)
+	}
+}
+
 func TestRecountMistakesSayWhatToDo(t *testing.T) {
 	empty := t.TempDir()
 	shares := archiveOf(t, someEvents(1, 100), nine+4*oclk)
@@ -191,7 +286,9 @@ func TestRecountMistakesSayWhatToDo(t *testing.T) {
 			exitFailure, "the archive's events have the dimensions category, region, and the configuration declares no dimensions; name what the server runs with",
 			[]string{"--data", shares},
 		},
-		{exitUsage, "--memory: is 5 bytes", []string{"--data", shares, "--preset", "shares", "--memory", "5"}},
+		{exitUsage, "--memory: is 5B; it must be from 64MiB to 1TiB", []string{"--data", shares, "--preset", "shares", "--memory", "5"}},
+		{exitUsage, "--memory: is 63MiB; it must be from 64MiB", []string{"--data", shares, "--preset", "shares", "--memory", "63MiB"}},
+		{exitFailure, "the archive has no events of hour 2026-11-30T02", []string{"--data", shares, "--preset", "shares", "--hour", "2026-11-30T02"}},
 		{exitFailure, "hour 2026-11-30T13 is still open", []string{"--data", shares, "--preset", "shares", "--hour", "2026-11-30T13"}},
 		{exitFailure, "hour 2027-01-01T00 is still open", []string{"--data", shares, "--preset", "shares", "--hour", "2027-01-01T00", "--force"}},
 	} {

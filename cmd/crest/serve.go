@@ -2,7 +2,9 @@ package main
 
 import (
 	"context"
+	"errors"
 	"fmt"
+	"io/fs"
 	"log/slog"
 	"net"
 	"os"
@@ -57,7 +59,7 @@ func (c serveCmd) Run(ctx context.Context, s *streams) error {
 	}
 	n, err := newNode(cfg, logger, traffic)
 	if err != nil {
-		return err
+		return whoMayServe(err)
 	}
 	n.processors = sparePlaces()
 	err = n.run(ctx, func() {
@@ -70,6 +72,14 @@ func (c serveCmd) Run(ctx context.Context, s *streams) error {
 	})
 	if err == nil {
 		logger.Info("stopped")
+	}
+	return err
+}
+
+// whoMayServe says what to do when a file of the data directory is another user's.
+func whoMayServe(err error) error {
+	if e, ok := errors.AsType[*fs.PathError](err); ok && errors.Is(e, fs.ErrPermission) {
+		return fmt.Errorf("%w; run this as the user that the data directory belongs to, or name another directory with --data", e)
 	}
 	return err
 }
