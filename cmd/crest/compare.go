@@ -51,12 +51,20 @@ func (c *compareCmd) Run(ctx context.Context, s *streams) error {
 	if c.Server == "" && !c.Hours {
 		return usagef("--server: is \"\", so there is nothing to compare; give --hours, or the address of a server")
 	}
+	for _, flag := range []struct {
+		name  string
+		given bool
+	}{{"--board", len(c.Board) > 0}, {"--window", len(c.Window) > 0}, {"--k", c.K != 0}} {
+		if c.Server == "" && flag.given {
+			return usagef("%s: says which lists of a server are compared, and --server is \"\"; take one of them away", flag.name)
+		}
+	}
 	cfg, err := c.load()
 	if err != nil {
 		return err
 	}
-	if c.Memory != nil {
-		cfg.Recount.Memory = *c.Memory
+	if err := setRecountMemory(cfg, c.Memory); err != nil {
+		return err
 	}
 	settings := exactConfig(cfg)
 	if err := settings.Validate(); err != nil {
@@ -110,6 +118,8 @@ func (r *compareReport) verdict() error {
 		}
 	}
 	switch {
+	case len(r.Lists) == 0 && len(r.Hours) == 0:
+		return fmt.Errorf("there is nothing to compare")
 	case lists > 0 && hours > 0:
 		return fmt.Errorf("%d of %d lists and %d of %d hours are not what they must be", lists, len(r.Lists), hours, len(r.Hours))
 	case lists > 0:

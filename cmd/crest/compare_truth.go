@@ -91,6 +91,9 @@ func (x *comparing) compareHours(ctx context.Context) error {
 	for _, p := range snapshot.Problems() {
 		x.report.Problems = append(x.report.Problems, p.Error())
 	}
+	if len(x.report.Hours) == 0 && len(x.report.Problems) == 0 {
+		x.report.Problems = append(x.report.Problems, "no hour has been counted exactly yet; crest recount counts those that are closed")
+	}
 	x.report.Seconds += time.Since(began).Seconds()
 	return nil
 }
