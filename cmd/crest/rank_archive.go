@@ -108,6 +108,11 @@ func (c *rankCmd) runArchive(ctx context.Context, s *streams, dir string) error 
 	if err != nil {
 		return asUsage(namingFlags(err, "memory", "edge"))
 	}
+	if counted.list.Total == 0 && counted.duplicates == 0 {
+		if err := c.checkType(view, q); err != nil {
+			return err
+		}
+	}
 	if err := errors.Join(printer.list(counted.list), printer.finish(rank.Stats{}), out.Flush()); err != nil {
 		return err
 	}
@@ -152,6 +157,11 @@ func (c *rankCmd) query(view *archive.View) (q archiveQuery, err error) {
 	q = archiveQuery{edge: usualEdge, memory: int64(c.memory(512 * config.MiB)), workers: runtime.GOMAXPROCS(0)}
 	if c.Archived.Edge != 0 {
 		q.edge = c.Archived.Edge
+	}
+	if c.Memory != nil {
+		if err := checkRecountMemory(*c.Memory); err != nil {
+			return q, err
+		}
 	}
 	if q.board, err = c.board(view); err != nil {
 		return q, err
@@ -213,13 +223,13 @@ func (c *rankCmd) times(q *archiveQuery, view *archive.View) (err error) {
 // board reads which board is wanted.
 func (c *rankCmd) board(view *archive.View) (crest.Board, error) {
 	a := &c.Archived
-	typ, where := a.Type, c.Where
+	typ, where, from := a.Type, c.Where, "--where "
 	if a.Board != "" {
 		if typ != "" || len(where) > 0 {
 			return crest.Board{}, usagef("--board: can't be combined with --type and --where, in whose place it stands")
 		}
 		parts := strings.Split(a.Board, "/")
-		typ, where = parts[0], parts[1:]
+		typ, where, from = parts[0], parts[1:], "--board "+a.Board+": "
 	}
 	b := crest.Board{Type: typ}
 	if typ == "" {
@@ -228,7 +238,7 @@ func (c *rankCmd) board(view *archive.View) (crest.Board, error) {
 			return b, err
 		}
 	}
-	if err := crest.CheckName("--type", b.Type, crest.MaxTypeBytes); err != nil {
+	if err := crest.CheckName(c.typeFlag(), b.Type, crest.MaxTypeBytes); err != nil {
 		return b, usageError{err}
 	}
 	values := map[string]string{}
@@ -237,11 +247,11 @@ func (c *rankCmd) board(view *archive.View) (crest.Board, error) {
 		_, twice := values[name]
 		switch {
 		case !ok || value == "":
-			return b, usagef("--where %s: write DIMENSION=VALUE", w)
+			return b, usagef("%s%s: write DIMENSION=VALUE", from, w)
 		case !slices.Contains(view.State.Dimensions, name):
-			return b, usagef("--where %s: is no dimension; the archive's events have %s", w, dimensionsText(view.State.Dimensions))
+			return b, usagef("%s%s: is no dimension; the archive's events have %s", from, w, dimensionsText(view.State.Dimensions))
 		case twice:
-			return b, usagef("--where %s: an event has one value of a dimension; choose one", w)
+			return b, usagef("%s%s: an event has one value of a dimension; choose one", from, w)
 		}
 		if err := crest.CheckName(name, value, crest.MaxDimensionBytes); err != nil {
 			return b, usageError{err}
@@ -254,6 +264,31 @@ func (c *rankCmd) board(view *archive.View) (crest.Board, error) {
 		}
 	}
 	return b, nil
+}
+
+// typeFlag names the flag that says the type.
+func (c *rankCmd) typeFlag() string {
+	if c.Archived.Board != "" {
+		return "--board"
+	}
+	return "--type"
+}
+
+// checkType refuses a type that the archive has nothing of, neither in the hours that were looked at nor in its newest one.
+func (c *rankCmd) checkType(view *archive.View, q archiveQuery) error {
+	types, err := archivedTypes(view)
+	for _, start := range view.Hours() {
+		if err == nil && start.Add(time.Hour) > q.from && start < q.to {
+			var of []string
+			of, err = hourTypes(view, start)
+			types = append(types, of...)
+		}
+	}
+	if err != nil || len(types) == 0 || slices.Contains(types, q.board.Type) {
+		return err
+	}
+	slices.Sort(types)
+	return fmt.Errorf("%s: there are no events of type %q; the archive has %s", c.typeFlag(), q.board.Type, strings.Join(slices.Compact(types), ", "))
 }
 
 // reportArchive says on standard error what was counted.

@@ -91,22 +91,27 @@ func rankRaw(ctx context.Context, view *archive.View, c exact.RankConfig, each f
 // archivedTypes returns the types of the newest hour that has events.
 func archivedTypes(view *archive.View) ([]string, error) {
 	for _, start := range slices.Backward(view.Hours()) {
-		hour, err := view.Hour(start)
-		if err != nil {
-			return nil, err
-		}
-		var types []string
-		for _, f := range hour.Files {
-			some, err := view.Types(start, f)
-			if err != nil {
-				return nil, err
-			}
-			types = append(types, some...)
-		}
-		if len(types) > 0 {
-			slices.Sort(types)
-			return slices.Compact(types), nil
+		if types, err := hourTypes(view, start); err != nil || len(types) > 0 {
+			return types, err
 		}
 	}
 	return nil, nil
+}
+
+// hourTypes returns the types of an hour's events, in order.
+func hourTypes(view *archive.View, start crest.Millis) ([]string, error) {
+	hour, err := view.Hour(start)
+	if err != nil {
+		return nil, err
+	}
+	var types []string
+	for _, f := range hour.Files {
+		some, err := view.Types(start, f)
+		if err != nil {
+			return nil, err
+		}
+		types = append(types, some...)
+	}
+	slices.Sort(types)
+	return slices.Compact(types), nil
 }

@@ -100,7 +100,7 @@ func TestRankOfAnArchiveIsExact(t *testing.T) {
 		{[]string{"--to", "2026-11-30T11", "--received-before", "2026-11-30T10:20"}, 0, nine + 2*oclk, nine + oclk + oclk/3, all},
 		{[]string{"--board", "article/category=sports"}, 0, until, until, sports},
 		{[]string{"--where", "region=eu", "--where", "category=sports"}, 0, until, until, both},
-		{[]string{"--board", "article/region=eu/category=sports", "--memory", "16MiB"}, 0, until, until, both},
+		{[]string{"--board", "article/region=eu/category=sports", "--memory", "64MiB"}, 0, until, until, both},
 	} {
 		code, out, errText := call(t, "", append([]string{"rank", data, "--json", "-k", "10"}, c.args...)...)
 		var got document
@@ -148,7 +148,10 @@ func TestRankOfAnArchiveRefuses(t *testing.T) {
 		{exitUsage, "an event has one value of a dimension", []string{data, "--where", "region=eu", "--where", "region=us"}},
 		{exitUsage, "--board: can't be combined with --type", []string{data, "--board", "article", "--type", "article"}},
 		{exitUsage, "--k: is 0", []string{data, "-k", "0"}},
-		{exitUsage, "--memory: is 1024 bytes; at least", []string{data, "--memory", "1KiB"}},
+		{exitUsage, "--memory: is 63MiB; it must be from 64MiB to 1TiB", []string{data, "--memory", "63MiB"}},
+		{exitUsage, "--board article/colour=red: colour=red: is no dimension", []string{data, "--board", "article/colour=red"}},
+		{exitFailure, `--type: there are no events of type "film"; the archive has article`, []string{data, "--type", "film"}},
+		{exitFailure, `--board: there are no events of type "film"`, []string{data, "--board", "film/region=eu", "--from", "2026-11-30T09", "--to", "2026-11-30T10"}},
 		{exitUsage, "--edge: is 40m0s; it must be less than", []string{data, "--edge", "40m"}},
 	} {
 		code, out, errText := call(t, "", append([]string{"rank"}, c.args...)...)
@@ -156,9 +159,9 @@ func TestRankOfAnArchiveRefuses(t *testing.T) {
 			t.Errorf("%v: %d %s%s", c.args, code, out, errText)
 		}
 	}
-	code, out, errText := call(t, "", "rank", data, "--type", "film")
+	code, out, errText := call(t, "", "rank", data, "--board", "article/category=chess")
 	if code != exitOK || !strings.Contains(errText, "nothing was counted") || strings.Count(out, "\n") != 1 {
-		t.Errorf("a type without events: %d %s %s", code, out, errText)
+		t.Errorf("a board without events: %d %s %s", code, out, errText)
 	}
 }
 
