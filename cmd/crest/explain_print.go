@@ -150,18 +150,23 @@ func place(w *explain.Window) string {
 	case w.Count == 0:
 		return "not on it: no events"
 	case w.Lower == 0:
-		return fmt.Sprintf("not on it: has no counters of its own; %s", offList(l))
+		return fmt.Sprintf("not on it: has no counters of its own; %s", offList(w))
 	case l.Entries < l.K:
 		return fmt.Sprintf("not on it, which has room: counted since %s", clock(l.AsOf))
 	case w.Count < l.Last:
-		return fmt.Sprintf("not on it: %s below the last one's %s; %s", grouped(l.Last-w.Count), grouped(l.Last), offList(l))
+		return fmt.Sprintf("not on it: %s below the last one's %s; %s", grouped(l.Last-w.Count), grouped(l.Last), offList(w))
 	case w.Count == l.Last:
-		return fmt.Sprintf("not on it: as many as the last one, whose id comes first; %s", offList(l))
+		return fmt.Sprintf("not on it: as many as the last one, whose id comes first; %s", offList(w))
 	}
 	return fmt.Sprintf("not on it: above the last one's %s since %s; it should be on the next", grouped(l.Last), clock(l.AsOf))
 }
 
-func offList(l *explain.Listing) string {
+// offList says how many an item off the list can have. A list that is older than the count knows of no later events.
+func offList(w *explain.Window) string {
+	l := w.Listing
+	if l.AsOf < w.AsOf || w.Lower == 0 && w.Count > l.Cutoff {
+		return fmt.Sprintf("nothing off the list had more than %s as of %s", grouped(l.Cutoff), clock(l.AsOf))
+	}
 	return "nothing off the list has more than " + grouped(l.Cutoff)
 }
 

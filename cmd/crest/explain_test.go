@@ -155,6 +155,10 @@ func TestPlaceSaysWhyAnItemIsNotOnAList(t *testing.T) {
 			t.Errorf("%d with %d, %+v: %s", c.count, c.maxError, l, got)
 		}
 	}
+	old := explain.Window{AsOf: noon + anHour, Estimate: explain.Estimated(25, 25), Listing: &explain.Listing{AsOf: noon, K: 3, Entries: 3}}
+	if got := place(&old); got != "not on it: has no counters of its own; nothing off the list had more than 0 as of 2026-11-30T12:00Z" {
+		t.Errorf("a list older than the events: %s", got)
+	}
 	if got := place(&explain.Window{}); got != "no list yet" {
 		t.Errorf("without a list: %s", got)
 	}
