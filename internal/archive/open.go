@@ -21,40 +21,13 @@ var ErrReplaced = errors.New("the archive has replaced or deleted")
 // descriptor, so it can be used until that is closed, even when the writer deletes it. A damaged or missing file is a
 // *CorruptError, a replaced one ErrReplaced.
 func (v *View) OpenFile(hour crest.Millis, f File) (*parquet.File, io.Closer, error) {
-	return v.open(hour, f, true)
-}
-
-// OpenUnverified is OpenFile for a caller who has verified the file, or will: only its size is checked.
-func (v *View) OpenUnverified(hour crest.Millis, f File) (*parquet.File, io.Closer, error) {
-	return v.open(hour, f, false)
-}
-
-// Verify reads a file once and compares it with the manifest, in constant memory. Errors are those of OpenFile.
-func (v *View) Verify(hour crest.Millis, f File) error {
-	h, err := v.openRaw(hour, f)
-	if err != nil {
-		return err
-	}
-	defer h.Close()
-	return verify(h, f)
-}
-
-func (v *View) open(hour crest.Millis, f File, check bool) (p *parquet.File, c io.Closer, err error) {
 	h, err := v.openRaw(hour, f)
 	if err != nil {
 		return nil, nil, err
 	}
-	defer func() {
-		if err != nil {
-			_ = h.Close()
-		}
-	}()
-	if check {
-		p, err = openVerified(h, f)
-	} else {
-		p, err = openParquet(h, f)
-	}
+	p, err := openVerified(h, f)
 	if err != nil {
+		_ = h.Close()
 		return nil, nil, err
 	}
 	return p, h, nil

@@ -22,10 +22,7 @@ type CandidateWriter struct {
 	hours []int64
 }
 
-// CreateCandidates begins a candidates file, like Create.
-func CreateCandidates(path string) (*CandidateWriter, error) { return CreateCandidatesIn(nil, path) }
-
-// CreateCandidatesIn is CreateCandidates in other files than the operating system's.
+// CreateCandidatesIn begins a candidates file, like CreateIn.
 func CreateCandidatesIn(files Files, path string) (*CandidateWriter, error) {
 	sheet, err := newSheetWriter[candidateRow](files, path, kindCandidates)
 	if err != nil {

@@ -62,7 +62,7 @@ func writeAll(t *testing.T, dir string) map[string]Info {
 	if err != nil {
 		t.Fatal(err)
 	}
-	candidates, err := CreateCandidates(filepath.Join(dir, "candidates"))
+	candidates, err := CreateCandidatesIn(nil, filepath.Join(dir, "candidates"))
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -356,7 +356,7 @@ func TestCandidatesComeBack(t *testing.T) {
 	}
 	boards := map[string]board{}
 	path := filepath.Join(t.TempDir(), "candidates")
-	w, err := CreateCandidates(path)
+	w, err := CreateCandidatesIn(nil, path)
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -69,7 +69,7 @@ func TestGoldenFiles(t *testing.T) {
 			return closeSet(w)
 		},
 		"candidates": func(path string) (Info, error) {
-			w, err := CreateCandidates(path)
+			w, err := CreateCandidatesIn(nil, path)
 			if err != nil {
 				return Info{}, err
 			}
