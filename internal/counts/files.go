@@ -30,8 +30,10 @@ type File interface {
 // osFiles are the files of the operating system.
 type osFiles struct{}
 
+const fileMode = 0o640 // any tool reads them, as the archive's
+
 func (osFiles) Create(name string) (File, error) {
-	return os.OpenFile(name, os.O_WRONLY|os.O_CREATE|os.O_TRUNC, 0o600)
+	return os.OpenFile(name, os.O_WRONLY|os.O_CREATE|os.O_TRUNC, fileMode)
 }
 
 func (osFiles) Rename(from, to string) error { return os.Rename(from, to) }

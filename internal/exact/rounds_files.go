@@ -18,8 +18,8 @@ type storage interface {
 }
 
 const (
-	fileMode = 0o600
-	dirMode  = 0o700
+	fileMode = 0o640 // as the archive's: any tool reads them
+	dirMode  = 0o750
 )
 
 // disk is the storage of the operating system.
