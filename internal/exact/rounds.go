@@ -20,9 +20,13 @@ type Recounter struct {
 
 	mu     sync.Mutex
 	forced map[crest.Millis]bool
-	verify bool             // the next round is to verify the checksums of what lists need
+	verify bool            // the next round is to verify the checksums of what lists need
+	asked  int             // how often Verify was called
+	told   map[string]bool // problems that there are
+
+	turn   sync.Mutex       // of rounds: held together with the directory's lock
 	failed map[string]error // what could not be counted, by what it was to be counted from
-	told   map[string]bool  // problems that there are
+	stamps map[string]stamp // of the files at fault, by the same
 }
 
 // NewRecounter touches nothing on disk yet.
@@ -32,7 +36,8 @@ func NewRecounter(config Config) (*Recounter, error) {
 	}
 	config.setDefaults()
 	return &Recounter{
-		config: config, storage: disk{}, forced: map[crest.Millis]bool{}, verify: true, failed: map[string]error{},
+		config: config, storage: disk{}, forced: map[crest.Millis]bool{}, verify: true,
+		failed: map[string]error{}, stamps: map[string]stamp{},
 	}, nil
 }
 
@@ -53,7 +58,7 @@ func (r *Recounter) Verify() {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	r.verify = true
-	clear(r.failed)
+	r.asked++
 }
 
 // Result is what a round did.
@@ -112,6 +117,13 @@ func (r *Recounter) Round(ctx context.Context) (Result, error) {
 		return Result{}, fmt.Errorf("lock the exact counts: %w", err)
 	}
 	defer func() { _ = lock.Close() }()
+	r.turn.Lock()
+	defer r.turn.Unlock()
+	r.mu.Lock()
+	verify, asked := r.verify, r.asked
+	r.mu.Unlock()
+	r.forgetFailed(verify)
+	defer r.stampFailed()
 	for try := 1; ; try++ {
 		x, err := r.begin(ctx)
 		if err == nil {
@@ -119,7 +131,7 @@ func (r *Recounter) Round(ctx context.Context) (Result, error) {
 		}
 		switch {
 		case err == nil:
-			r.end(x)
+			r.end(x, asked)
 			return x.result, nil
 		case !errors.Is(err, archive.ErrReplaced) || try == readTries:
 			return Result{}, fmt.Errorf("recount: %w", err)
@@ -127,10 +139,10 @@ func (r *Recounter) Round(ctx context.Context) (Result, error) {
 	}
 }
 
-// end takes note of what need not be done again.
-func (r *Recounter) end(x *round) {
+// end takes note of what need not be done again. Asked is how often Verify had been called when the round began.
+func (r *Recounter) end(x *round, asked int) {
 	r.mu.Lock()
-	r.verify = false
+	r.verify = r.asked != asked
 	for _, c := range x.result.Counted {
 		delete(r.forced, c.Hour)
 	}
