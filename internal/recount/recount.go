@@ -45,12 +45,14 @@ type Runner struct {
 	recounter *exact.Recounter
 	snapshot  atomic.Pointer[exact.Snapshot]
 	looked    crest.Millis // the archive's slot that rounds have got to
+	verified  crest.Millis // the archive's time as of which files were verified
 	pending   bool         // something that follows from the newest counts is still to be done
 }
 
 const (
-	lookEvery = 2 * time.Second // how often a running runner looks for something to do
-	tryAgain  = 5 * time.Minute // after a failure
+	lookEvery   = 2 * time.Second // how often a running runner looks for something to do
+	tryAgain    = 5 * time.Minute // after a failure
+	verifyEvery = 24 * time.Hour
 )
 
 // New loads what has been counted. Where that can't be read, it goes on without: lists are estimated until it can.
@@ -139,6 +141,7 @@ func (r *Runner) CatchUp(ctx context.Context) error {
 			return r.renew(ctx)
 		}
 	}
+	r.verifyDaily(slot)
 	for {
 		result, err := r.Step(ctx)
 		if err != nil {
@@ -151,12 +154,30 @@ func (r *Runner) CatchUp(ctx context.Context) error {
 	}
 }
 
+// verifyDaily has the next round verify what lists need once a day of the archive's time: files are damaged while a server
+// runs, too, and put back.
+func (r *Runner) verifyDaily(archived crest.Millis) {
+	if s := r.snapshot.Load(); archived == 0 && s != nil {
+		archived = s.Reach().Through
+	}
+	switch {
+	case r.verified == 0: // the first round does so anyway
+		r.verified = archived
+	case archived >= r.verified.Add(verifyEvery):
+		r.verified = archived
+		r.recounter.Verify()
+	}
+}
+
 // Step runs one round, and what follows from it.
 func (r *Runner) Step(ctx context.Context) (exact.Result, error) {
 	began := time.Now()
 	result, err := r.recounter.Round(ctx)
 	if err != nil {
-		return result, fmt.Errorf("recount: %w", err)
+		if ctx.Err() == nil {
+			r.recounter.Verify() // what it failed of may be mended by then
+		}
+		return result, err
 	}
 	if f := r.options.Observer.Round; f != nil {
 		f(result, time.Since(began))
@@ -203,7 +224,7 @@ func (r *Runner) publish(ctx context.Context) error {
 	for waiting {
 		result, err := r.recounter.Round(ctx)
 		if err != nil {
-			return fmt.Errorf("recount what came late: %w", err)
+			return fmt.Errorf("what came late: %w", err)
 		}
 		waiting = !result.Done
 	}

@@ -313,3 +313,42 @@ func TestUnreadableCounts(t *testing.T) {
 		t.Errorf("%+v", reach)
 	}
 }
+
+// TestVerifiesDaily has a byte of a file of counts change while the runner is at work.
+func TestVerifiesDaily(t *testing.T) {
+	f := newFixture(t, start+3*hour+11*60_000)
+	archived := start + 3*hour + 11*60_000
+	f.options.Archived = func() crest.Millis { return archived }
+	r, err := recount.New(f.options)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := r.CatchUp(t.Context()); err != nil {
+		t.Fatal(err)
+	}
+	paths, err := filepath.Glob(filepath.Join(f.options.Exact.Dir, "date=*", "hour=*", "counts-*"))
+	if err != nil || len(paths) != 3 {
+		t.Fatalf("%q, %v", paths, err)
+	}
+	good, err := os.ReadFile(paths[1])
+	if err != nil {
+		t.Fatal(err)
+	}
+	bad := slices.Clone(good)
+	bad[len(bad)/2] ^= 1
+	if err := os.WriteFile(paths[1], bad, 0o600); err != nil {
+		t.Fatal(err)
+	}
+	for _, c := range []struct {
+		later crest.Millis
+		want  []byte
+	}{{23 * hour, bad}, {24 * hour, good}} {
+		archived = start + 3*hour + 11*60_000 + c.later
+		if err := r.CatchUp(t.Context()); err != nil {
+			t.Fatal(err)
+		}
+		if got, err := os.ReadFile(paths[1]); err != nil || !slices.Equal(got, c.want) {
+			t.Errorf("%d hours later: the file is not as expected, %v", c.later/hour, err)
+		}
+	}
+}
