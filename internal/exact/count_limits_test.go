@@ -145,10 +145,30 @@ func damaged(t *testing.T, view *archive.View, in hourInput, at int64) hourInput
 	t.Helper()
 	in.own = slices.Clone(in.own)
 	for i, s := range in.own {
-		in.own[i].open = func() (*parquet.File, io.Closer, error) { return view.OpenUnverified(s.hour, s.file) }
+		in.own[i].open = func() (*parquet.File, io.Closer, error) { return openUnverified(view.Path(s.hour, s.file)) }
 	}
 	flip(t, in.own[0].path, at)
 	return in
+}
+
+// openUnverified opens a file as the archive does, but for its checksum.
+func openUnverified(path string) (p *parquet.File, c io.Closer, err error) {
+	h, err := os.Open(path)
+	if err != nil {
+		return nil, nil, err
+	}
+	defer func() {
+		r := recover() // the library may panic, which the archive takes for damage as well
+		if r != nil || err != nil {
+			p, c, err = nil, nil, errors.Join(&archive.CorruptError{Path: path, Reason: fmt.Sprint(r, err)}, h.Close())
+		}
+	}()
+	info, err := h.Stat()
+	if err != nil {
+		return nil, nil, err
+	}
+	p, err = parquet.OpenFile(h, info.Size(), parquet.SkipPageIndex(true), parquet.SkipBloomFilters(true))
+	return p, h, err
 }
 
 func flip(t *testing.T, path string, at int64) {
