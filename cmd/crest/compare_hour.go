@@ -24,7 +24,13 @@ func (x *comparing) compareHour(ctx context.Context, snapshot *exact.Snapshot, h
 	if err != nil {
 		return c, err
 	}
-	raw := startRanking(ctx, x.view, x.rankConfig(h.Hour, h.Hour.Add(time.Hour), h.Cut, nil))
+	var boards []string // all
+	if h.TooMany {
+		for _, t := range x.settings.Types {
+			boards = append(boards, t.Name)
+		}
+	}
+	raw := startRanking(ctx, x.view, x.rankConfig(h.Hour, h.Hour.Add(time.Hour), h.Cut, boards))
 	err = compareRows(raw, kept, &c)
 	return c, errors.Join(err, raw.Close(), kept.Close())
 }

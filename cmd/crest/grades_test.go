@@ -42,6 +42,8 @@ func (knownTruth) Truth(_ context.Context, _, _ crest.Millis, each func(counts.R
 	return nil
 }
 
+func (k knownTruth) Has(string, crest.Millis, crest.Millis) bool { return true }
+
 func (k knownTruth) Rank(ctx context.Context, from, asOf crest.Millis, each func(counts.Row) error) error {
 	return k.Truth(ctx, from, asOf, each)
 }

@@ -4,7 +4,6 @@ import (
 	"fmt"
 	"runtime"
 	"slices"
-	"strings"
 	"time"
 
 	"crest"
@@ -24,6 +23,8 @@ type Config struct {
 	Wait       time.Duration  // late events are counted when their hour is twice as old, but after this at the latest; default 24 h
 	Workers    int            // default: the number of processors
 	Observer   Observer
+
+	maxNarrow int // narrowed boards of an hour, or of totals; tests set it
 }
 
 // TypeBoards is a type of items and the boards that it has.
@@ -38,6 +39,11 @@ const (
 	minMemory         = 16 << 20
 	maxCandidates     = 100_000
 	maxTotalHours     = 31 * 24 // the longest window that can have totals
+
+	// The most narrowed boards that an hour, or a window's totals, can have: ten times as many as lists can be of. It is also a
+	// limit of their names' bytes. Another number gives other counts: see hourFormat and totalFormat.
+	maxNarrow      = 100_000
+	narrowNameSize = 80
 )
 
 func (c *Config) setDefaults() {
@@ -52,6 +58,9 @@ func (c *Config) setDefaults() {
 	}
 	if c.Workers == 0 {
 		c.Workers = runtime.GOMAXPROCS(0)
+	}
+	if c.maxNarrow == 0 {
+		c.maxNarrow = maxNarrow
 	}
 }
 
@@ -119,32 +128,6 @@ func (c *Config) checkWindows() error {
 		}
 	}
 	return nil
-}
-
-// shapesOf names the kinds of boards that are counted, "article/category/region" for articles narrowed by both.
-func shapesOf(c *Config) []string {
-	var shapes []string
-	for _, t := range c.Types {
-		shapes = append(shapes, t.Name)
-		for _, set := range t.Narrow {
-			parts := []string{t.Name}
-			for _, d := range set {
-				parts = append(parts, c.Dimensions[d])
-			}
-			shapes = append(shapes, strings.Join(parts, "/"))
-		}
-	}
-	slices.Sort(shapes)
-	return slices.Compact(shapes)
-}
-
-// boardsID stands for kinds of boards.
-func boardsID(shapes []string) string {
-	var id identity
-	for _, s := range shapes {
-		id.add(s)
-	}
-	return id.text()
 }
 
 // hourLength is the length of an event hour.

@@ -19,11 +19,12 @@ type counter struct {
 	config Config
 	dir    string // for what does not fit in the memory
 	region int64  // bytes of it that tables may use
+	narrow int    // narrowed boards that there may be
 }
 
 func newCounter(config Config, dir string) *counter {
 	config.setDefaults()
-	return &counter{config: config, dir: dir, region: regionBytes(config.Memory, config.Workers)}
+	return &counter{config: config, dir: dir, region: regionBytes(config.Memory, config.Workers), narrow: config.maxNarrow}
 }
 
 // What a count needs beside its region: Go's own memory and the writers of its results, and the pages and updates that each
@@ -113,7 +114,7 @@ type counting struct {
 // begin prepares a count of a number of hours.
 func (c *counter) begin(plans [][]boardPlan, hours int) (*counting, error) {
 	n := &counting{
-		workers: c.config.Workers, plans: plans, boards: newBoards(), progress: c.config.Observer.Progress, spill: spill{dir: c.dir},
+		workers: c.config.Workers, plans: plans, boards: newBoards(c.narrow), progress: c.config.Observer.Progress, spill: spill{dir: c.dir},
 	}
 	if n.progress == nil {
 		n.progress = func(Progress) {}

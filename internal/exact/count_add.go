@@ -160,7 +160,7 @@ func (a *adder) board(r *rowReader, kind int32, plan int, i int) (uint32, bool, 
 	if err != nil {
 		return 0, false, err
 	}
-	if len(a.boards) >= maxWords || a.full() {
+	if len(a.boards) >= maxKnown || a.full() {
 		for _, v := range a.values {
 			v.reset()
 		}
@@ -170,6 +170,9 @@ func (a *adder) board(r *rowReader, kind int32, plan int, i int) (uint32, bool, 
 	}
 	return n &^ noBoard, n&noBoard == 0, nil
 }
+
+// maxKnown is how many combinations of values a worker remembers the boards of.
+const maxKnown = 2 * maxWords
 
 // noBoard marks values that a plan does not want.
 const noBoard = 1 << 31

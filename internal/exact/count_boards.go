@@ -6,17 +6,39 @@ import (
 	"sync"
 
 	"crest"
-	"crest/internal/counts"
 )
 
 // boards numbers the boards that a count meets. Several workers may use it at once.
 type boards struct {
+	limit narrowLimit
+
 	mu     sync.Mutex
 	names  []string
 	byName map[string]uint32
 }
 
-func newBoards() *boards { return &boards{byName: map[string]uint32{}} }
+func newBoards(maxNarrow int) *boards {
+	return &boards{limit: narrowLimit{boards: maxNarrow}, byName: map[string]uint32{}}
+}
+
+// narrowLimit bounds how many narrowed boards there are, and the bytes of their names.
+type narrowLimit struct{ boards, had, bytes int }
+
+// errTooManyBoards says that a limit is exceeded.
+var errTooManyBoards error = crest.Errorf(crest.CodeOutOfRange, "boards", "are too many: list the values that dimensions may have")
+
+// add takes note of one more board.
+func (l *narrowLimit) add(board string) error {
+	if !isNarrow(board) {
+		return nil
+	}
+	l.had++
+	l.bytes += len(board)
+	if l.had > l.boards || l.bytes > l.boards*narrowNameSize {
+		return errTooManyBoards
+	}
+	return nil
+}
 
 // number returns a board's number, and an error when there are too many boards.
 func (b *boards) number(board crest.Board) (uint32, error) {
@@ -26,11 +48,10 @@ func (b *boards) number(board crest.Board) (uint32, error) {
 	if n, ok := b.byName[name]; ok {
 		return n, nil
 	}
-	if len(b.names) == counts.MaxBoards {
-		return 0, crest.Errorf(crest.CodeOutOfRange, "boards", "are more than %d in one count: list the values that a dimension may have", counts.MaxBoards)
+	if err := b.limit.add(name); err != nil {
+		return 0, err
 	}
 	n := uint32(len(b.names))
-	name = strings.Clone(name)
 	b.names = append(b.names, name)
 	b.byName[name] = n
 	return n, nil

@@ -168,7 +168,7 @@ type vocabulary struct {
 	known   []int32 // of the dictionary's values, 1 more; 0 when it hasn't been looked up
 }
 
-const maxWords = 1 << 16 // then it begins again
+const maxWords = 1 << 13 // then it begins again
 
 func newVocabulary() *vocabulary { return &vocabulary{numbers: map[string]int32{}} }
 

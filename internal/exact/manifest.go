@@ -45,6 +45,7 @@ type hourCount struct {
 	Cut        crest.Millis `json:"cut"`              // everything received before is in the count
 	ID         string       `json:"id,omitempty"`     // of all that the count depends on; empty without events
 	Boards     string       `json:"boards,omitempty"` // key in manifest.Boards
+	Wanted     string       `json:"wanted,omitempty"` // such a key, of what it has too many boards for; so it has its types' own alone
 	Since      crest.Millis `json:"since,omitempty"`  // the manifest's when it was counted
 	Rows       int64        `json:"rows"`             // of the archive, received before the cut
 	Weight     uint64       `json:"weight"`           // of all types
@@ -60,6 +61,7 @@ type totalEntry struct {
 	From       crest.Millis `json:"from"`  // start of its first hour
 	Until      crest.Millis `json:"until"`
 	ID         string       `json:"id"`               // of the hours in it
+	Wide       bool         `json:"wide,omitempty"`   // it has too many narrowed boards, so it has none
 	Counts     *fileEntry   `json:"counts,omitempty"` // absent when no hour has events
 	Candidates *fileEntry   `json:"candidates,omitempty"`
 }

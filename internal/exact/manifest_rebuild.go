@@ -122,7 +122,7 @@ func (x *round) line(m *manifest, found map[crest.Millis]hourEntry) {
 		return
 	}
 	first, end := hours[0].Start, hours[len(hours)-1].Start.Add(hourLength)
-	known := x.knownSpans(hours)
+	known := x.knownSpans(m.Boards, hours)
 	for _, s := range known {
 		if s.from <= end && s.until >= first {
 			first, end = min(first, s.from), max(end, s.until)
@@ -149,7 +149,7 @@ type span struct{ from, until crest.Millis }
 
 // knownSpans returns hours of which totals show that all that had events are among those found: the name of totals comes of
 // the hours in them.
-func (x *round) knownSpans(found []hourEntry) []span {
+func (x *round) knownSpans(boards map[string][]string, found []hourEntry) []span {
 	var known []span
 	paths, _ := filepath.Glob(filepath.Join(x.dir, totalsDir, "*"+parquetSuffix)) // the pattern is right
 	for _, path := range paths {
@@ -166,8 +166,10 @@ func (x *round) knownSpans(found []hourEntry) []span {
 		if len(text) > maxAbout || json.Unmarshal([]byte(text), &about) != nil {
 			continue
 		}
-		hours := slices.DeleteFunc(slices.Clone(found), func(h hourEntry) bool { return h.Start < about.From || h.Start >= about.Until })
-		if totalID(&about, hours, x.config.Candidates) == about.ID {
+		before := slices.DeleteFunc(slices.Clone(found), func(h hourEntry) bool { return h.Start >= about.Until })
+		b := beginningsOf(boards, before)
+		hours := slices.DeleteFunc(before, func(h hourEntry) bool { return h.Start < about.From })
+		if totalID(&about, hours, b, x.config.Candidates) == about.ID {
 			known = append(known, span{about.From, about.Until})
 		}
 	}

@@ -71,6 +71,7 @@ func Rank(ctx context.Context, view *archive.View, config RankConfig, visit func
 	counter := newCounter(Config{
 		Dimensions: config.Dimensions, Memory: config.Memory, Workers: config.Workers, Observer: config.Observer,
 	}, config.Dir)
+	counter.narrow = mostNarrow
 	c, err := counter.begin(plans, len(inputs))
 	if err != nil {
 		return RankStats{}, err
@@ -79,6 +80,9 @@ func Rank(ctx context.Context, view *archive.View, config RankConfig, visit func
 	s := c.stats
 	return RankStats{s.rows, s.weight, s.duplicates, s.items, s.boards}, errors.Join(err, c.close())
 }
+
+// mostNarrow is how many narrowed boards there may be where they are not kept.
+const mostNarrow = counts.MaxBoards / 2
 
 func (c *counting) rank(ctx context.Context, inputs []hourInput, filter rowFilter, visit func(counts.Row) error) error {
 	for _, in := range inputs {

@@ -47,7 +47,9 @@ func (x *round) countAll(ctx context.Context, p plan) (changed bool, err error) 
 	if x.m.Boards == nil {
 		x.m.Boards = map[string][]string{}
 	}
-	x.m.Boards[boardsID(x.sight.shapes)] = x.sight.shapes
+	for _, shapes := range [][]string{x.sight.shapes, x.ownShapes()} {
+		x.m.Boards[boardsID(shapes)] = shapes
+	}
 	if n := len(x.m.Hours); n > 0 && p.first < x.m.first() {
 		// Until the last round these hours had no events.
 		var earlier []hourEntry
@@ -76,6 +78,7 @@ func (x *round) countAll(ctx context.Context, p plan) (changed bool, err error) 
 	case err == nil:
 		x.m.Hours = append(x.m.Hours, entry)
 		x.report(entry, ReasonClosed)
+		x.tellWanted(entry, hourEntry{})
 		return true, nil
 	case isArchiveDamage(err):
 		x.result.Problems = append(x.result.Problems, Problem{Hour: p.next, Err: fmt.Errorf("it can't be counted: %w", err)})
@@ -101,6 +104,7 @@ func (x *round) countAgain(ctx context.Context, a recount) (changed bool, err er
 			x.result.Repaired = append(x.result.Repaired, entry.paths(x.dir)...)
 		}
 		x.report(entry, a.reason)
+		x.tellWanted(entry, *h)
 		*h = entry
 		return true, nil
 	case a.reason == ReasonDamaged && isDamage(err) || isArchiveDamage(err):
@@ -117,6 +121,15 @@ func (x *round) countAgain(ctx context.Context, a recount) (changed bool, err er
 	}
 	h.Damaged = why
 	return true, nil
+}
+
+// tellWanted tells of an hour that has too many boards, unless that was known.
+func (x *round) tellWanted(h, before hourEntry) {
+	if h.Wanted == "" || h.Wanted == before.Wanted {
+		return
+	}
+	x.result.Problems = append(x.result.Problems, Problem{Hour: h.Start, Err: fmt.Errorf(
+		"it has more than %d narrowed boards, so it is counted for the types' own boards alone: list the values that dimensions may have", x.config.maxNarrow)})
 }
 
 // report adds a count to the result.
@@ -192,8 +205,20 @@ func (x *round) identify(in *hourInput) string {
 	return id.text()
 }
 
-// write counts an hour into its files.
+// write counts an hour into its files. One that has too many boards is counted as if its types had no narrowed ones.
 func (x *round) write(ctx context.Context, in hourInput, entry *hourEntry) error {
+	err := x.writeBoards(ctx, in, entry, x.config.Types)
+	if !errors.Is(err, errTooManyBoards) {
+		return err
+	}
+	entry.Wanted, entry.Boards = entry.Boards, boardsID(x.ownShapes())
+	return x.writeBoards(ctx, in, entry, withoutNarrow(x.config.Types))
+}
+
+// ownShapes returns those of types' own boards.
+func (x *round) ownShapes() []string { return shapesOf(withoutNarrow(x.config.Types), nil) }
+
+func (x *round) writeBoards(ctx context.Context, in hourInput, entry *hourEntry, types []TypeBoards) error {
 	below := hourDir(in.hour)
 	if err := makeDirs(x.storage, x.dir, below); err != nil {
 		return err
@@ -210,8 +235,9 @@ func (x *round) write(ctx context.Context, in hourInput, entry *hourEntry) error
 		return err
 	}
 	defer func() { _ = late.Abort() }() // nothing after Close
-	c := newCounter(*x.config, filepath.Join(x.dir, below))
-	s, err := c.hour(ctx, in, out, late)
+	config := *x.config
+	config.Types = types
+	s, err := newCounter(config, filepath.Join(x.dir, below)).hour(ctx, in, out, late)
 	if err != nil {
 		return err
 	}
@@ -221,7 +247,7 @@ func (x *round) write(ctx context.Context, in hourInput, entry *hourEntry) error
 
 // finish ends an hour's files. Those without rows are not kept.
 func (x *round) finish(entry *hourEntry, out *counts.Writer, late *counts.LateWriter) error {
-	about, err := json.Marshal(aboutHour{entry.hourCount, x.sight.shapes})
+	about, err := json.Marshal(aboutHour{entry.hourCount, x.m.Boards[entry.Boards]})
 	if err != nil {
 		return err
 	}

@@ -173,6 +173,7 @@ func recountable(m *manifest, s sight, h *hourEntry) error {
 // findDemanded finds hours that can't wait: damaged ones, those that somebody asked for, and those that lack boards.
 func (p *plan) findDemanded(m *manifest, s sight) {
 	var byReason [3][]recount
+	wanted := boardsID(s.shapes)
 	for i := range m.Hours {
 		h := &m.Hours[i]
 		switch {
@@ -184,7 +185,7 @@ func (p *plan) findDemanded(m *manifest, s sight) {
 				continue
 			}
 			byReason[1] = append(byReason[1], recount{h.Start, ReasonForced})
-		case h.ID != "" && lacks(m.Boards[h.Boards], s.shapes) && recountable(m, s, h) == nil:
+		case h.ID != "" && h.Wanted != wanted && lacks(m.Boards[h.Boards], s.shapes) && recountable(m, s, h) == nil:
 			byReason[2] = append(byReason[2], recount{h.Start, ReasonBoards})
 		}
 	}

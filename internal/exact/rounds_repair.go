@@ -69,7 +69,7 @@ func (x *round) restore(ctx context.Context, h *hourEntry) error {
 	others := slices.DeleteFunc(slices.Clone(x.old.between(t.From, t.Until)), func(o hourEntry) bool {
 		return o.Counts == nil || o.Start == h.Start
 	})
-	inputs, remove, err := x.reduce(ctx, inputsOf(others))
+	inputs, remove, err := x.reduce(ctx, x.inputsOf(x.old, others, t.Wide))
 	if err != nil {
 		return err
 	}

@@ -50,7 +50,7 @@ func (r *Recounter) begin(ctx context.Context) (*round, error) {
 	x := &round{
 		config: &r.config, storage: r.storage, dir: r.config.Dir, view: view,
 		sight: sight{
-			view: view, cut: view.State.Watermark.Floor(crest.Slot), wait: r.config.Wait, shapes: shapesOf(&r.config),
+			view: view, cut: view.State.Watermark.Floor(crest.Slot), wait: r.config.Wait, shapes: shapesOf(r.config.Types, r.config.Dimensions),
 			forced: forced, damaged: map[crest.Millis]error{},
 		},
 		stale: map[string]bool{}, memo: map[string]hourEntry{}, failed: r.failed,

@@ -22,8 +22,9 @@ type Snapshot struct {
 	seen    os.FileInfo  // of the manifest's file; nil when there was none
 
 	problems []Problem
-	held     *hold                  // the open files, until Close
-	totals   map[string]*openTotal  // by window; those that are whole
+	held     *hold                 // the open files, until Close
+	totals   map[string]*openTotal // by window; those that are whole
+	begins   beginnings
 	hours    map[crest.Millis]*slot // the newest ones with events, as far back as windows reach
 
 	mu    sync.Mutex
@@ -76,6 +77,7 @@ type HourInfo struct {
 	Duplicates uint64       // weight dropped as sent before
 	Late       uint64       // of Weight, received after the hour's end
 	Items      int64        // over all boards
+	TooMany    bool         // it had too many narrowed boards, so it has none of them
 	Bytes      int64        // of the hour's files
 }
 
@@ -101,6 +103,7 @@ func (h *hourEntry) info() HourInfo {
 	i := HourInfo{
 		Hour: h.Start, Cut: h.Cut, Checked: h.Checked, Settled: h.Settled,
 		Rows: h.Rows, Weight: h.Weight, Duplicates: h.Duplicates, Late: h.LateWeight, Items: h.Items,
+		TooMany: h.Wanted != "",
 	}
 	for _, f := range []*fileEntry{h.Counts, h.Late} {
 		if f != nil {

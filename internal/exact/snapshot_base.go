@@ -18,8 +18,9 @@ type baseEntry struct {
 	base *list.Base
 }
 
-// Base implements list.Exact. The base of one board and moment is the same pointer each time. Of a board that was declared
-// later than the first hour, and whose older hours could not be counted again, From is the first hour that has it.
+// Base implements list.Exact. The base of one board and moment is the same pointer each time. Of a board that some hour has
+// not been counted for, as it was declared later or the hour had too many boards, From is after that hour. It is an error
+// that there are too many boards in the window.
 func (s *Snapshot) Base(board string, from crest.Millis) (*list.Base, error) {
 	e := s.baseOf(board, from)
 	e.mu.Lock()
@@ -60,7 +61,10 @@ func (s *Snapshot) makeBase(board string, from crest.Millis) (*list.Base, error)
 	if since := s.boardSince(board); since > max(from, s.m.first()) {
 		base.From = since
 	}
-	terms, err := s.termsOf(from)
+	if base.From >= s.until {
+		return base, nil
+	}
+	terms, err := s.termsOf(board, from)
 	if err != nil {
 		return nil, err
 	}
@@ -70,7 +74,7 @@ func (s *Snapshot) makeBase(board string, from crest.Millis) (*list.Base, error)
 			base.Duplicates = t.apply(base.Duplicates, b.Duplicates)
 		}
 	}
-	total, err := s.covering(from)
+	total, err := s.covering(board, from)
 	if err != nil || total.candidates == nil {
 		return base, err
 	}
@@ -117,23 +121,10 @@ func (s *Snapshot) candidates(board string, total *openTotal, found []counts.Can
 	return all, nil
 }
 
-// boardSince returns the start of the first hour from which on all have been counted for the kind of board that this is.
+// boardSince returns the start of the first hour from which on all have been counted for the shape of a board. Totals
+// have nothing of the board that is before.
 func (s *Snapshot) boardSince(board string) crest.Millis {
-	var shape strings.Builder
-	for i, part := range strings.Split(board, "/") {
-		if i > 0 {
-			shape.WriteByte('/')
-			part, _, _ = strings.Cut(part, "=")
-		}
-		shape.WriteString(part)
-	}
-	hours := s.m.between(0, s.until)
-	for i, h := range slices.Backward(hours) {
-		if h.ID != "" && !slices.Contains(s.m.Boards[h.Boards], shape.String()) {
-			return hours[i].Start.Add(hourLength)
-		}
-	}
-	return s.m.first()
+	return min(max(s.begins.of(shapeOf(board)), s.m.first()), s.until)
 }
 
 // Counts implements list.Exact.
@@ -141,12 +132,16 @@ func (s *Snapshot) Counts(board string, from crest.Millis, ids []string) ([]uint
 	if s.until == 0 || from >= s.until {
 		return make([]uint64, len(ids)), nil
 	}
-	if from <= s.boardSince(board) {
+	since := s.boardSince(board)
+	if since >= s.until {
+		return make([]uint64, len(ids)), nil
+	}
+	if from <= since {
 		from = 0 // there is nothing before
 	}
-	terms, err := s.termsOf(from)
+	terms, err := s.termsOf(board, from)
 	if err != nil && from == 0 {
-		terms, err = s.termsOf(s.m.first())
+		terms, err = s.termsOf(board, since)
 	}
 	if err != nil {
 		return nil, err

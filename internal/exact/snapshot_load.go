@@ -106,7 +106,7 @@ func loadOnce(config Config, st *store) (*Snapshot, error) {
 func newSnapshot(config Config, st *store, m *manifest, version string, seen os.FileInfo) *Snapshot {
 	s := &Snapshot{
 		config: config, m: m, version: version, until: m.Until, seen: seen, held: &hold{store: st},
-		totals: map[string]*openTotal{}, hours: map[crest.Millis]*slot{}, bases: map[string][]*baseEntry{},
+		totals: map[string]*openTotal{}, begins: m.beginnings(), hours: map[crest.Millis]*slot{}, bases: map[string][]*baseEntry{},
 	}
 	runtime.AddCleanup(s, func(h *hold) { _ = h.release(false) }, s.held)
 	return s

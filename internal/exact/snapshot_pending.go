@@ -69,7 +69,13 @@ func (s *Snapshot) countPending(ctx context.Context, waiting []hourEntry, asOf c
 	}()
 	config := s.config
 	config.Memory = min(config.Memory, pendingMemory)
-	c, err := newCounter(config, p.dir).begin(plansOf(s.config.Types), len(inputs))
+	counter := newCounter(config, p.dir)
+	counter.narrow = mostNarrow
+	types := s.config.Types
+	if slices.ContainsFunc(waiting, func(h hourEntry) bool { return h.Wanted != "" }) {
+		types = withoutNarrow(types)
+	}
+	c, err := counter.begin(plansOf(types), len(inputs))
 	if err != nil {
 		return nil, err
 	}

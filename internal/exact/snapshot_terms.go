@@ -20,11 +20,15 @@ func (t *term) apply(sum, n uint64) uint64 {
 	return sum + n
 }
 
-// covering returns the totals, of the shortest window, that all of [from, until) is in; from 0 means all time.
-func (s *Snapshot) covering(from crest.Millis) (*openTotal, error) {
+// covering returns the totals, of the shortest window, that all of [from, until) of a board is in; from 0 means all time.
+func (s *Snapshot) covering(board string, from crest.Millis) (*openTotal, error) {
 	var best *openTotal
+	wide := false
 	for i := range s.m.Totals {
 		t := s.totals[s.m.Totals[i].Window]
+		if t != nil && t.Wide && isNarrow(board) {
+			wide, t = true, nil
+		}
 		if t == nil || from == 0 && t.Hours > 0 || t.Hours > 0 && t.begin() > from {
 			continue
 		}
@@ -34,6 +38,10 @@ func (s *Snapshot) covering(from crest.Millis) (*openTotal, error) {
 		if best == nil || best.Hours == 0 || t.Hours > 0 && t.Hours < best.Hours {
 			best = t
 		}
+	}
+	if best == nil && wide {
+		return nil, crest.Errorf(crest.CodeNotReady, "window", "there are more than %d narrowed boards from %s on: list the values that dimensions may have",
+			s.config.maxNarrow, fromText(from))
 	}
 	if best == nil {
 		return nil, crest.Errorf(crest.CodeNotReady, "window", "there are no totals of the hours from %s on, or they are damaged", fromText(from))
@@ -48,21 +56,23 @@ func fromText(from crest.Millis) string {
 	return hourText(from)
 }
 
-// termsOf returns tables whose sum has the hours [from, until), from 0 all: few, as each is read.
-func (s *Snapshot) termsOf(from crest.Millis) ([]term, error) {
+// termsOf returns tables whose sum has a board's hours [from, until), from 0 all, as far as they are not before its beginning:
+// few, as each is read.
+func (s *Snapshot) termsOf(board string, from crest.Millis) ([]term, error) {
 	if from%crest.Millis(hourLength.Milliseconds()) != 0 {
 		return nil, crest.Errorf(crest.CodeOutOfRange, "from", "is not the start of an hour")
 	}
-	total, err := s.covering(from)
+	total, err := s.covering(board, from)
 	if from == 0 {
 		if err != nil {
 			return nil, err
 		}
-		return s.allTerms(total)
+		return s.allTerms(board, total)
 	}
-	single, whole := s.hourTerms(from, s.until, false)
+	since := s.boardSince(board)
+	single, whole := s.hourTerms(max(from, since), s.until, false)
 	if err == nil && total.Hours > 0 && s.until == s.m.Until {
-		gone, ok := s.hourTerms(total.From, from, true)
+		gone, ok := s.hourTerms(max(total.From, since), from, true)
 		if ok && (!whole || len(gone)+1 < len(single)) {
 			return append(gone, total.terms()...), nil
 		}
@@ -73,23 +83,23 @@ func (s *Snapshot) termsOf(from crest.Millis) ([]term, error) {
 	case err != nil:
 		return nil, err
 	case from <= s.m.first():
-		return s.allTerms(total)
+		return s.allTerms(board, total)
 	}
 	return nil, crest.Errorf(crest.CodeOutOfRange, "from", "%s is before the hours that windows are made of", hourText(from))
 }
 
-// allTerms returns what makes up all hours before until, out of the totals of all time.
-func (s *Snapshot) allTerms(total *openTotal) ([]term, error) {
+// allTerms returns what makes up all hours of a board before until, out of the totals of all time.
+func (s *Snapshot) allTerms(board string, total *openTotal) ([]term, error) {
 	if s.until == total.Until {
 		return total.terms(), nil
 	}
 	// An hour is damaged. What lies before it is all, less a window that it is in, with those of the window that are before.
 	for i := range s.m.Totals {
 		w := s.totals[s.m.Totals[i].Window]
-		if w == nil || w.Hours == 0 || w.From > s.until {
+		if w == nil || w.Hours == 0 || w.From > s.until || w.Wide && isNarrow(board) {
 			continue
 		}
-		if before, ok := s.hourTerms(w.From, s.until, false); ok {
+		if before, ok := s.hourTerms(max(w.From, s.boardSince(board)), s.until, false); ok {
 			terms := append(total.terms(), before...)
 			for _, t := range w.terms() {
 				terms = append(terms, term{t.table, true})

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"io"
+	"slices"
 
 	"crest"
 	"crest/internal/archive"
@@ -15,7 +16,7 @@ import (
 //
 // What came for an hour after it had been counted, and waits for it to be counted again, may be new or sent again: its
 // weight is among an item's duplicates, not in its count. So the truth lies between the count and the sum of both, and it is the
-// count itself in the newest hour. The other duplicates are all that are known by now.
+// count itself in the newest hour. The other duplicates are all that are known by now. Has says of which boards it is the truth.
 func (s *Snapshot) Truth(ctx context.Context, from, asOf crest.Millis, each func(counts.Row) error) (err error) {
 	if s.until == 0 || asOf <= s.m.first() || asOf > s.until || asOf != asOf.Floor(hourLength) || from != from.Floor(hourLength) || from >= asOf {
 		return crest.Errorf(crest.CodeOutOfRange, "window", "%s to %s are no counted hours", fromText(from), hourText(asOf))
@@ -32,7 +33,7 @@ func (s *Snapshot) Truth(ctx context.Context, from, asOf crest.Millis, each func
 		if h.Late == nil {
 			return crest.Errorf(crest.CodeNotReady, "window", "the late weights of hour %s are lost", hourText(h.Start))
 		}
-		if err := r.takeLate(h, asOf); err != nil {
+		if err := r.takeLate(&h, asOf); err != nil {
 			return err
 		}
 	}
@@ -55,9 +56,42 @@ func (s *Snapshot) Truth(ctx context.Context, from, asOf crest.Millis, each func
 	})
 }
 
+// Has reports whether Truth has all of a board in the hours [from, asOf), from 0 those of all time; or Rank, of any moments. It
+// does not when some of them had too many boards, or have been counted without boards that were declared before. Of a board
+// that was declared within the hours, it has what came since.
+func (s *Snapshot) Has(board string, from, asOf crest.Millis) bool {
+	until := asOf
+	if len(s.m.Hours) > 0 && from <= s.m.first() { // totals of all time may be what is read
+		until = s.m.Until
+		for _, t := range s.m.Totals {
+			if t.Hours == 0 && t.Wide && isNarrow(board) {
+				return false
+			}
+		}
+	}
+	shape, declared := shapeOf(board), false
+	for _, h := range s.m.between(0, until.Add(hourLength-1).Floor(hourLength)) {
+		switch {
+		case h.ID == "":
+		case slices.Contains(s.m.Boards[h.Boards], shape):
+			declared = true
+		case h.Start.Add(hourLength) > from && (declared || h.Wanted != ""):
+			return false
+		}
+	}
+	return true
+}
+
+// tooMany reports whether some hour of [from, until) had too many boards.
+func (s *Snapshot) tooMany(from, until crest.Millis) bool {
+	hours := s.m.between(from.Floor(hourLength), until.Add(hourLength-1).Floor(hourLength))
+	return slices.ContainsFunc(hours, func(h hourEntry) bool { return h.Wanted != "" })
+}
+
 // reading is what a merge reads, and what has to be closed after it.
 type reading struct {
 	s      *Snapshot
+	skip   func(*hourEntry) func(board string) bool // of an hour's boards, what is not in the totals; nil when there are no totals
 	inputs []counts.Input
 	opened []io.Closer
 }
@@ -66,8 +100,12 @@ type reading struct {
 func (r *reading) addHours(from, until crest.Millis) error {
 	hours, subtract := r.s.m.between(from, until), false
 	after := r.s.m.between(until, r.s.m.Until)
-	if total, err := r.s.covering(0); err == nil && from <= r.s.m.first() && len(after) < len(hours) && total.Until == r.s.m.Until {
+	if total, err := r.s.covering("", 0); err == nil && from <= r.s.m.first() && len(after) < len(hours) && total.Until == r.s.m.Until {
 		hours, subtract = after, true
+		r.skip = r.s.begins.skip
+		if total.Wide {
+			r.skip = func(*hourEntry) func(string) bool { return isNarrow }
+		}
 		for _, t := range total.terms() {
 			r.inputs = append(r.inputs, counts.Input{Cursor: t.table.All()})
 		}
@@ -77,7 +115,7 @@ func (r *reading) addHours(from, until crest.Millis) error {
 			continue
 		}
 		if open := r.s.hours[h.Start]; open != nil {
-			r.inputs = append(r.inputs, counts.Input{Cursor: open.counts.All(), Subtract: subtract})
+			r.add(&h, open.counts.All(), subtract)
 			continue
 		}
 		t, err := counts.Open(h.Counts.path(r.s.config.Dir), h.Counts.Info)
@@ -85,19 +123,26 @@ func (r *reading) addHours(from, until crest.Millis) error {
 			return err
 		}
 		r.opened = append(r.opened, t)
-		r.inputs = append(r.inputs, counts.Input{Cursor: t.All(), Subtract: subtract})
+		r.add(&h, t.All(), subtract)
 	}
 	return nil
 }
 
+func (r *reading) add(h *hourEntry, c counts.Cursor, subtract bool) {
+	if r.skip != nil {
+		c = without(c, r.skip(h))
+	}
+	r.inputs = append(r.inputs, counts.Input{Cursor: c, Subtract: subtract})
+}
+
 // takeLate takes away what an hour received from a moment on.
-func (r *reading) takeLate(h hourEntry, since crest.Millis) error {
+func (r *reading) takeLate(h *hourEntry, since crest.Millis) error {
 	t, err := counts.OpenLate(h.Late.path(r.s.config.Dir), h.Late.Info)
 	if err != nil {
 		return err
 	}
 	r.opened = append(r.opened, t)
-	r.inputs = append(r.inputs, counts.Input{Cursor: t.Since(since), Subtract: true})
+	r.add(h, t.Since(since), true)
 	return nil
 }
 
@@ -127,9 +172,13 @@ func (s *Snapshot) Rank(ctx context.Context, from, asOf crest.Millis, each func(
 		case view.State.KeptFrom > 0 && from.Floor(hourLength).Add(-hourLength) < view.State.KeptFrom:
 			return crest.Errorf(crest.CodeOutOfRange, "window", "begins at %s; the archive goes back to %s", timeText(from), hourText(view.State.KeptFrom))
 		}
+		types := s.config.Types
+		if s.tooMany(from, asOf) {
+			types = withoutNarrow(types)
+		}
 		// Every file has been opened before the first row is handed on, so that it can begin again.
 		_, err = Rank(ctx, view, RankConfig{
-			Types: s.config.Types, Dimensions: s.config.Dimensions, From: from, To: asOf, By: asOf,
+			Types: types, Dimensions: s.config.Dimensions, From: from, To: asOf, By: asOf,
 			Edge: s.config.Edge, Memory: s.config.Memory, Workers: s.config.Workers,
 		}, each)
 		if !errors.Is(err, archive.ErrReplaced) || try == readTries {

@@ -7,13 +7,14 @@ import (
 	"fmt"
 	"path/filepath"
 	"slices"
+	"strings"
 
 	"crest"
 	"crest/internal/counts"
 )
 
 // totalFormat changes when other totals, or the same in other bytes, come of the same hours.
-const totalFormat = 1
+const totalFormat = 2
 
 // totalKey is under what totals say what they are.
 const totalKey = "total"
@@ -65,16 +66,21 @@ func totalOf(m *manifest, w crest.Window, candidates int) (totalEntry, []hourEnt
 		t.From = max(t.From, m.Until.Add(-w.Length))
 	}
 	hours := slices.DeleteFunc(slices.Clone(m.between(t.From, t.Until)), func(h hourEntry) bool { return h.Counts == nil })
-	t.ID = totalID(&t, hours, candidates)
+	t.ID = totalID(&t, hours, m.beginnings(), candidates)
 	return t, hours
 }
 
 // totalID hashes all that totals depend on.
-func totalID(t *totalEntry, hours []hourEntry, candidates int) string {
+func totalID(t *totalEntry, hours []hourEntry, b beginnings, candidates int) string {
 	var id identity
 	id.add("total", totalFormat, t.Window, t.Hours, t.From, t.Until, candidates)
 	for _, h := range hours {
 		id.add(h.Start, h.ID)
+	}
+	for _, shape := range b.all() {
+		if begin := b.of(shape); begin > t.From {
+			id.add(shape, begin)
+		}
 	}
 	return id.text()
 }
@@ -85,22 +91,38 @@ func (x *round) makeTotal(ctx context.Context, w crest.Window, t *totalEntry, ho
 	}
 	base := totalsDir + "/" + w.Name + "-" + t.ID
 	t.Counts, t.Candidates = &fileEntry{Name: base + parquetSuffix}, &fileEntry{Name: base + candidatesSuffix}
-	if !w.AllTime() {
-		return x.writeTotal(ctx, t, inputsOf(hours), func(row counts.Row, byInput []uint64, s *selection) error {
-			return s.add(row, s.hoursOf(t, hours, byInput))
-		})
+	sum := x.sumHours
+	if w.AllTime() {
+		sum = x.sumAll
 	}
+	err := sum(ctx, t, hours)
+	if errors.Is(err, errTooManyBoards) {
+		t.Wide = true
+		err = sum(ctx, t, hours)
+	}
+	return err
+}
+
+// sumHours makes the totals of some hours.
+func (x *round) sumHours(ctx context.Context, t *totalEntry, hours []hourEntry) error {
+	return x.writeTotal(ctx, t, x.inputsOf(x.m, hours, t.Wide), func(row counts.Row, byInput []uint64, s *selection) error {
+		return s.add(row, s.hoursOf(t, hours, byInput))
+	})
+}
+
+// sumAll makes the totals of all time.
+func (x *round) sumAll(ctx context.Context, t *totalEntry, hours []hourEntry) error {
 	all := func(row counts.Row, _ []uint64, s *selection) error { return s.add(row, nil) }
 	if inputs, ok := x.changes(t, hours); ok {
 		err := x.writeTotal(ctx, t, inputs, all)
-		if err == nil || ctx.Err() != nil {
+		if err == nil || ctx.Err() != nil || errors.Is(err, errTooManyBoards) {
 			return err
 		}
 		if !isDamage(err) {
 			x.result.Problems = append(x.result.Problems, Problem{Err: fmt.Errorf("totals of all time are summed again from all hours: %w", err)})
 		}
 	}
-	inputs, remove, err := x.reduce(ctx, inputsOf(hours))
+	inputs, remove, err := x.reduce(ctx, x.inputsOf(x.m, hours, t.Wide))
 	if err != nil {
 		return err
 	}
@@ -111,12 +133,19 @@ func (x *round) makeTotal(ctx context.Context, w crest.Window, t *totalEntry, ho
 type input struct {
 	file     fileEntry
 	subtract bool
+	skip     func(board string) bool // boards that are left out; nil when none is
 }
 
-func inputsOf(hours []hourEntry) []input {
+// inputsOf returns the counts of a manifest's hours, as far as totals have them. Wide totals have no narrowed boards.
+func (x *round) inputsOf(m *manifest, hours []hourEntry, wide bool) []input {
 	var inputs []input
+	b := m.beginnings()
 	for _, h := range hours {
-		inputs = append(inputs, input{file: *h.Counts})
+		in := input{file: *h.Counts, skip: b.skip(&h)}
+		if wide {
+			in.skip = isNarrow
+		}
+		inputs = append(inputs, in)
 	}
 	return inputs
 }
@@ -128,26 +157,80 @@ func (x *round) changes(t *totalEntry, hours []hourEntry) ([]input, bool) {
 	if old == nil || old.Counts == nil || x.stale[t.Window] || old.Hours != 0 {
 		return nil, false
 	}
+	if as, _ := totalOf(x.old, crest.Window{Name: t.Window}, x.config.Candidates); as.ID != old.ID {
+		return nil, false // of another format
+	}
+	anew, ok := x.beginAnew(old, t)
+	if !ok {
+		return nil, false
+	}
 	had := map[string]bool{}
 	for _, h := range x.old.between(old.From, old.Until) {
 		if h.Counts != nil {
 			had[h.ID] = true
 		}
 	}
-	inputs := []input{{file: *old.Counts}}
+	var come, gone []hourEntry
 	has := map[string]bool{}
 	for _, h := range hours {
 		has[h.ID] = true
 		if !had[h.ID] {
-			inputs = append(inputs, input{file: *h.Counts})
+			come = append(come, h)
 		}
 	}
 	for _, h := range x.old.between(old.From, old.Until) {
 		if h.Counts != nil && !has[h.ID] {
-			inputs = append(inputs, input{*h.Counts, true})
+			gone = append(gone, h)
 		}
 	}
+	inputs := append([]input{{file: *old.Counts}}, x.inputsOf(x.old, gone, old.Wide)...)
+	for i := range inputs {
+		inputs[i].subtract = i > 0
+		inputs[i].skip = either(inputs[i].skip, anew)
+		if t.Wide {
+			inputs[i].skip = isNarrow
+		}
+	}
+	inputs = append(inputs, x.inputsOf(x.m, come, t.Wide)...)
 	return inputs, len(inputs) <= min(len(hours), x.fanIn())
+}
+
+// beginAnew says which boards of old totals are not in new ones because their shapes begin later now. It returns false when new
+// totals can't be made out of the old ones. Of wide totals as many boards come wide ones.
+func (x *round) beginAnew(old, t *totalEntry) (skip func(board string) bool, ok bool) {
+	now, then := x.m.beginnings(), x.old.beginnings()
+	anew, stay := map[string]bool{}, false
+	for _, shape := range slices.Concat(now.all(), then.all()) {
+		switch begin := now.of(shape); {
+		case begin == then.of(shape):
+			stay = stay || isNarrow(shape)
+		case begin >= old.Until:
+			anew[shape] = true
+		default:
+			return nil, false // hours count again that did not
+		}
+	}
+	if old.Wide && stay {
+		if len(anew) > 0 {
+			return nil, false // those that stay may be few enough
+		}
+		t.Wide = true
+	}
+	if len(anew) == 0 {
+		return nil, true
+	}
+	return func(board string) bool { return anew[shapeOf(board)] }, true
+}
+
+// either says of which boards one of two says so; both may be nil.
+func either(a, b func(board string) bool) func(board string) bool {
+	if a == nil || b == nil {
+		if a == nil {
+			return b
+		}
+		return a
+	}
+	return func(board string) bool { return a(board) || b(board) }
 }
 
 // writeTotal merges inputs into the files of a total. Take says how a row becomes a candidate.
@@ -205,9 +288,16 @@ func (x *round) merge(ctx context.Context, w *counts.Writer, inputs []input, eac
 		}
 		tables = append(tables, t)
 		all = max(all, t.Rows())
-		cursors = append(cursors, counts.Input{Cursor: t.All(), Subtract: in.subtract})
+		cursors = append(cursors, counts.Input{Cursor: without(t.All(), in.skip), Subtract: in.subtract})
 	}
+	limit, board := narrowLimit{boards: x.config.maxNarrow}, ""
 	return counts.Merge(w, cursors, func(row counts.Row, byInput []uint64) error {
+		if row.Board != board {
+			board = strings.Clone(row.Board)
+			if err := limit.add(board); err != nil {
+				return err
+			}
+		}
 		if done++; done%ctxRows == 0 {
 			if ctx.Err() != nil {
 				return context.Cause(ctx)

@@ -22,6 +22,8 @@ const keepGrades = 400 * 24 * time.Hour
 type Truth interface {
 	// Reach says which hours have been counted.
 	Reach() list.Reach
+	// Has reports whether the truth of [from, asOf), from 0 of all time, has all that it should have of a board.
+	Has(board string, from, asOf crest.Millis) bool
 	// Truth counts events of the whole hours [from, asOf), from 0 those of all time.
 	Truth(ctx context.Context, from, asOf crest.Millis, each func(counts.Row) error) error
 	// Rank counts events of [from, asOf) from the archive; neither has to be on an hour.

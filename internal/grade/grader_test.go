@@ -33,10 +33,13 @@ type world struct {
 	reach list.Reach
 	rows  []counts.Row
 	asked []string
-	err   error // of what is not on an hour
+	err   error  // of what is not on an hour
+	lacks string // a board that it doesn't have
 }
 
 func (w *world) Reach() list.Reach { return w.reach }
+
+func (w *world) Has(board string, _, _ crest.Millis) bool { return board != w.lacks }
 
 func (w *world) Truth(ctx context.Context, from, asOf crest.Millis, each func(counts.Row) error) error {
 	return w.stream(ctx, "whole", from, asOf, each)
@@ -186,6 +189,18 @@ func TestAWindowWithoutTruth(t *testing.T) {
 	truth.err = nil
 	if grades, err = g.Hour(t.Context(), truth, endOfHour.Add(-time.Hour)); err != nil || !slices.Contains(summary(grades), "video 5m") {
 		t.Errorf("when the truth is back: %q, %v", summary(grades), err)
+	}
+}
+
+func TestABoardThatTheTruthDoesNotHave(t *testing.T) {
+	dir := t.TempDir()
+	samplesOfVideos(t, dir)
+	truth := worldOfVideos()
+	truth.lacks = "hashtag"
+	grades, err := graderIn(dir, Observer{}).Hour(t.Context(), truth, endOfHour.Add(-time.Hour))
+	got := summary(grades)
+	if err != nil || !slices.Contains(got, "hashtag 1h missing: the exact counts of this time do not have this board") || !slices.Contains(got, "video 1h") {
+		t.Errorf("%q, %v", got, err)
 	}
 }
 

@@ -15,12 +15,16 @@ const (
 	reasonNoList  = "no list of this moment was published"
 	reasonDamaged = "what was kept of the list is damaged"
 	reasonNoTruth = "the exact counts of this time could not be read"
+	reasonNoBoard = "the exact counts of this time do not have this board"
 )
 
 // inspection compares the lists of one window with the truth, side by side in the order of their boards.
 type inspection struct {
+	window  crest.Window
+	asOf    crest.Millis
 	samples *samples
 	lacks   func(*crest.List) crest.Millis // see Comparison.Grade
+	has     func(board string) bool        // whether the truth has a board
 	list    *crest.List                    // that the truth has not got past yet
 	now     *Comparison                    // of list, once the truth has got to it
 	grades  []Grade
@@ -36,8 +40,11 @@ func (g *Grader) window(ctx context.Context, truth Truth, w crest.Window, asOf c
 		return g.withMissing(nil, w, asOf, reasonDamaged), fmt.Errorf("open the samples of %s: %w", w.Name, err)
 	}
 	defer kept.Close()
-	in := inspection{samples: kept, list: kept.next(), lacks: lacking(truth)}
 	from := w.From(asOf)
+	in := inspection{
+		samples: kept, list: kept.next(), lacks: lacking(truth), window: w, asOf: asOf,
+		has: func(board string) bool { return truth.Has(board, from, asOf) },
+	}
 	count := truth.Rank
 	if from == from.Floor(time.Hour) {
 		count = truth.Truth
@@ -90,7 +97,11 @@ func (in *inspection) end() {
 	if in.now == nil {
 		in.now = Compare(in.list)
 	}
-	in.grades = append(in.grades, in.now.Grade(in.lacks(in.list)))
+	if in.has(in.list.Board) {
+		in.grades = append(in.grades, in.now.Grade(in.lacks(in.list)))
+	} else {
+		in.grades = append(in.grades, missing(in.list.Board, in.window, in.asOf, reasonNoBoard))
+	}
 	in.list, in.now = in.samples.next(), nil
 }
 
