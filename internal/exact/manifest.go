@@ -129,6 +129,9 @@ func decodeManifest(path string, b []byte) (*manifest, string, error) {
 	if err := json.Unmarshal(b, &d); err != nil {
 		return nil, "", &CorruptError{path, err.Error()}
 	}
+	if d.Format > manifestFormat {
+		return nil, "", &VersionError{path, d.Format}
+	}
 	if d.Format != manifestFormat {
 		return nil, "", &CorruptError{path, fmt.Sprintf("it is of format %d; this program knows format %d", d.Format, manifestFormat)}
 	}
@@ -280,7 +283,9 @@ func (t *totalEntry) begin() crest.Millis { return t.Until.Add(-time.Duration(t.
 func (f *fileEntry) path(dir string) string { return filepath.Join(dir, filepath.FromSlash(f.Name)) }
 
 // hourDir returns the directory of an hour, "date=2026-11-30/hour=09".
-func hourDir(start crest.Millis) string { return start.Time().Format("date=2006-01-02/hour=15") }
+func hourDir(start crest.Millis) string { return start.Time().Format(hourDirLayout) }
+
+const hourDirLayout = "date=2006-01-02/hour=15"
 
 // hoursBetween returns how many hours lie between two starts.
 func hoursBetween(from, to crest.Millis) int {

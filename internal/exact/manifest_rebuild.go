@@ -8,9 +8,11 @@ import (
 	"fmt"
 	"io/fs"
 	"maps"
+	pathpkg "path"
 	"path/filepath"
 	"slices"
 	"strings"
+	"time"
 
 	"crest"
 	"crest/internal/counts"
@@ -39,7 +41,7 @@ func (x *round) rebuild(ctx context.Context, cause error) (*manifest, error) {
 		return m, nil
 	}
 	x.note(Problem{Path: filepath.Join(x.dir, manifestName), Err: fmt.Errorf("%w; it is made again from the counts", cause)})
-	found := map[crest.Millis]hourEntry{}
+	found, lost := map[crest.Millis]hourEntry{}, map[crest.Millis]hourEntry{}
 	for i, path := range paths {
 		x.progress(Progress{Phase: PhaseVerify, Fraction: float64(i) / float64(len(paths))})
 		if ctx.Err() != nil {
@@ -50,7 +52,11 @@ func (x *round) rebuild(ctx context.Context, cause error) (*manifest, error) {
 			if !isDamage(err) {
 				return nil, err
 			}
-			x.note(Problem{Path: path, Err: err})
+			h, ok := x.unreadable(path, err)
+			if ok {
+				lost[h.Start] = h
+			}
+			x.note(Problem{Hour: h.Start, Path: path, Err: err})
 			continue
 		}
 		if had, ok := found[h.Start]; !ok || had.Cut < h.Cut {
@@ -59,8 +65,39 @@ func (x *round) rebuild(ctx context.Context, cause error) (*manifest, error) {
 		m.Boards[h.Boards] = shapes
 		m.Since, m.Cut = max(m.Since, h.Since), max(m.Cut, h.Cut)
 	}
-	x.line(m, found)
+	x.line(m, found, lost)
+	x.settle(m)
 	return m, nil
+}
+
+// unreadable is the entry of an hour of which all that is known is that it had counts, by the path of their file. The file
+// stays where it is.
+func (x *round) unreadable(path string, why error) (h hourEntry, ok bool) {
+	rel, err := filepath.Rel(x.dir, path)
+	if err != nil {
+		return hourEntry{}, false
+	}
+	rel = filepath.ToSlash(rel)
+	start, err := time.Parse(hourDirLayout, pathpkg.Dir(rel))
+	if err != nil {
+		return hourEntry{}, false
+	}
+	h.Start = crest.MillisOf(start)
+	h.Damaged = why.Error()
+	h.Counts = &fileEntry{Name: rel}
+	return h, true
+}
+
+// settle takes it that rounds did, of hours that have been deleted from the archive since, what they do before that: they
+// count late events when no more can come. Nobody can look any more.
+func (x *round) settle(m *manifest) {
+	for i := range m.Hours {
+		h := &m.Hours[i]
+		over := h.Start.Add(eventsEnd)
+		if h.Damaged == "" && h.Start < x.view.State.KeptFrom && over <= m.Cut {
+			h.Checked, h.Settled = max(h.Checked, over), true
+		}
+	}
 }
 
 // examineFound reads an hour's files as what they say they are.
@@ -114,14 +151,16 @@ func (x *round) examineLate(f *fileEntry, text string) error {
 	return nil
 }
 
-// line puts the hours found in a row. An hour of which nothing is found had no events, or its counts are lost: the archive
+// line puts the hours found in a row, with those whose counts can't be read. An hour of which nothing is found had no events, or its counts are lost: the archive
 // says which, as far back as it goes, and before that totals do.
-func (x *round) line(m *manifest, found map[crest.Millis]hourEntry) {
+func (x *round) line(m *manifest, found, lost map[crest.Millis]hourEntry) {
 	hours := slices.SortedFunc(maps.Values(found), func(a, b hourEntry) int { return cmp.Compare(a.Start, b.Start) })
-	if len(hours) == 0 {
+	starts := slices.Sorted(maps.Keys(found))
+	starts = append(starts, slices.Sorted(maps.Keys(lost))...)
+	if len(starts) == 0 {
 		return
 	}
-	first, end := hours[0].Start, hours[len(hours)-1].Start.Add(hourLength)
+	first, end := slices.Min(starts), slices.Max(starts).Add(hourLength)
 	known := x.knownSpans(m.Boards, hours)
 	for _, s := range known {
 		if s.from <= end && s.until >= first {
@@ -135,7 +174,11 @@ func (x *round) line(m *manifest, found map[crest.Millis]hourEntry) {
 			cut := min(h.Add(hourLength+crest.CloseAfter), m.Cut)
 			e = hourEntry{hourCount: hourCount{Start: h, Cut: cut}, Checked: cut}
 		}
-		if !ok && !slices.ContainsFunc(known, func(s span) bool { return s.from <= h && h < s.until }) {
+		unread, isLost := lost[h]
+		if !ok && isLost {
+			e.Damaged, e.Counts = unread.Damaged, unread.Counts
+			x.sight.damaged[h] = errors.New(e.Damaged)
+		} else if !ok && !slices.ContainsFunc(known, func(s span) bool { return s.from <= h && h < s.until }) {
 			e.Damaged = "its counts are lost, if it had any"
 			x.sight.damaged[h] = errors.New(e.Damaged)
 		}

@@ -2,6 +2,7 @@ package exact
 
 import (
 	"errors"
+	"fmt"
 	"math/rand/v2"
 	"os"
 	"path/filepath"
@@ -32,6 +33,9 @@ func TestNewerManifest(t *testing.T) {
 		if e, ok := errors.AsType[*VersionError](err); !ok || e.Path != path || isDamage(err) ||
 			!strings.Contains(err.Error(), path+" was written by a newer crest") {
 			t.Errorf("%s: %v", name, err)
+		}
+		if _, err := Load(w.config); isDamage(err) || !strings.Contains(fmt.Sprint(err), "newer crest") {
+			t.Errorf("load with %s: %v", name, err)
 		}
 		sameContents(t, contents(t, w.config.Dir), want)
 		if err := os.WriteFile(path, b, fileMode); err != nil {

@@ -38,6 +38,7 @@ func (x *round) open(ctx context.Context) error {
 			x.note(Problem{Path: filepath.Join(x.dir, manifestName), Err: fmt.Errorf("%w; the manifest before it counts", err)})
 		}
 	default:
+		x.rebuilt = true
 		if x.old, err = x.rebuild(ctx, err); err != nil {
 			return err
 		}

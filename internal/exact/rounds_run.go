@@ -24,6 +24,7 @@ type round struct {
 
 	old     *manifest       // what has been counted
 	version string          // checksum of old, when it is on disk as it should be
+	rebuilt bool            // old is made from the hours' files alone
 	before  *manifest       // the one before it; nil when there is none
 	m       *manifest       // what will have been counted
 	stale   map[string]bool // windows whose totals are damaged
@@ -58,7 +59,7 @@ func (r *Recounter) begin(ctx context.Context) (*round, error) {
 	if err := x.open(ctx); err != nil {
 		return nil, err
 	}
-	if verify {
+	if verify && !x.rebuilt { // until what was rebuilt counts, what it doesn't refer to is all that tells more
 		if err := sweep(x.storage, x.dir, x.old, x.before); err != nil {
 			return nil, err
 		}
