@@ -30,8 +30,12 @@ func parquetFiles(archive string) (files []string, bytes int64, err error) {
 	return files, bytes, nil
 }
 
-// countByDuckDB counts an archive's items, each id once, into a Parquet file.
-func countByDuckDB(ctx context.Context, archive, into string) error {
+// countByDuckDB counts an archive's items, each id once, into a Parquet file: the arguments are both, and an order or nothing.
+func countByDuckDB(ctx context.Context, args []string) error {
+	if len(args) != 3 {
+		return errors.New("duckdb needs an archive, a file and an order")
+	}
+	archive, into, order := args[0], args[1], args[2]
 	files, _, err := parquetFiles(archive)
 	if err != nil {
 		return err
@@ -45,17 +49,17 @@ func countByDuckDB(ctx context.Context, archive, into string) error {
 		"SET temp_directory = '" + temp + "'",
 		"SET preserve_insertion_order = false",
 		fmt.Sprintf(`COPY (SELECT item, CAST(sum(weight) AS UBIGINT) AS count FROM (
- SELECT id, any_value(item) AS item, any_value(weight) AS weight FROM read_parquet(['%s']) GROUP BY id) GROUP BY item)
-TO '%s' (FORMAT parquet, COMPRESSION zstd)`, strings.Join(files, "', '"), into),
+ SELECT id, any_value(item) AS item, any_value(weight) AS weight FROM read_parquet(['%s']) GROUP BY id) GROUP BY item %s)
+TO '%s' (FORMAT parquet, COMPRESSION zstd)`, strings.Join(files, "', '"), order, into),
 	}, nil)
 }
 
-// compare compares what DuckDB has counted with the hour's counts by Crest, unless DuckDB has not counted yet.
-func compare(ctx context.Context, dir, counted string, there bool) error {
-	if !there {
+// compare compares what DuckDB has counted with the hour's counts by Crest, once both have counted.
+func compare(ctx context.Context, exact, counted string) error {
+	if _, err := os.Stat(counted); errors.Is(err, os.ErrNotExist) {
 		return nil
 	}
-	files, _, err := parquetFiles(filepath.Join(dir, "exact"))
+	files, _, err := parquetFiles(exact)
 	if err != nil {
 		return err
 	}

@@ -11,7 +11,6 @@ import (
 	"flag"
 	"fmt"
 	"os"
-	"os/exec"
 	"os/signal"
 	"path/filepath"
 	"strings"
@@ -33,9 +32,15 @@ type options struct {
 func main() {
 	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt)
 	defer stop()
-	if len(os.Args) == 4 && os.Args[1] == "duckdb" { // the process that is measured
-		exit(countByDuckDB(ctx, os.Args[2], os.Args[3]))
-		return
+	if len(os.Args) > 1 { // the processes that measure and are measured
+		switch os.Args[1] {
+		case "measure":
+			exit(measure(ctx, os.Args[2:]))
+			return
+		case "duckdb":
+			exit(countByDuckDB(ctx, os.Args[2:]))
+			return
+		}
 	}
 	var o options
 	flag.StringVar(&o.crest, "crest", "../bin/crest", "the program to measure")
@@ -78,50 +83,53 @@ func run(ctx context.Context, o options) error {
 		return err
 	}
 	fmt.Printf("%d files, %.0f MB\n", len(files), float64(bytes)/1e6)
-	limits := strings.Split(o.memory, ",")
-	results := make([]measured, len(limits)+1)
-	for i, limit := range limits {
-		results[i].name = "crest recount --memory " + limit
+	results, err := rounds(ctx, o, archive)
+	if err != nil {
+		return err
 	}
-	duck := &results[len(limits)]
-	duck.name = "embedded DuckDB"
-	result := filepath.Join(o.dir, "duckdb.parquet")
-	for range o.rounds {
-		for i, limit := range limits {
-			if err := os.RemoveAll(filepath.Join(o.dir, "exact")); err != nil {
-				return err
-			}
-			if err := results[i].run(ctx, o.crest, "recount", "--data", o.dir, "--preset", "views", "--memory", limit, "--quiet"); err != nil {
-				return err
-			}
-			if err := compare(ctx, o.dir, result, duck.rounds > 0); err != nil {
-				return err
-			}
-		}
-		self, err := os.Executable()
-		if err != nil {
-			return err
-		}
-		if err := duck.run(ctx, self, "duckdb", archive, result); err != nil {
-			return err
-		}
-		if err := compare(ctx, o.dir, result, true); err != nil {
-			return err
-		}
-	}
-	fmt.Println("\n| | wall s | processor s | peak MB | beside DuckDB |\n|---|---:|---:|---:|---:|")
+	duck := results[len(results)-1]
+	fmt.Println("\n| | wall s | beside DuckDB | processor s | beside DuckDB | peak MB |\n|---|---:|---:|---:|---:|---:|")
 	for _, r := range results {
-		fmt.Printf("| %s | %.2f | %.2f | %d | %.2f |\n", r.name, r.wall.Seconds(), r.cpu.Seconds(), r.peak>>20, r.wall.Seconds()/duck.wall.Seconds())
+		fmt.Printf("| %s | %.2f | %.2f | %.2f | %.2f | %d |\n", r.name, r.Wall.Seconds(), r.Wall.Seconds()/duck.Wall.Seconds(),
+			r.CPU.Seconds(), r.CPU.Seconds()/duck.CPU.Seconds(), r.Peak>>20)
 	}
 	return nil
 }
 
-// runProgram runs a program and shows what it says only when it fails.
-func runProgram(ctx context.Context, name string, args ...string) (*os.ProcessState, error) {
-	cmd := exec.CommandContext(ctx, name, args...) //nolint:gosec // the user names the program
-	out, err := cmd.CombinedOutput()
-	if err != nil {
-		return nil, fmt.Errorf("%s %s: %w\n%s", name, strings.Join(args, " "), err, out)
+// rounds measures all of them in turn. The last one is plain DuckDB.
+func rounds(ctx context.Context, o options, archive string) ([]measured, error) {
+	var results []measured
+	limits := strings.Split(o.memory, ",")
+	for _, limit := range limits {
+		results = append(results, measured{name: "crest recount --memory " + limit})
 	}
-	return cmd.ProcessState, nil
+	results = append(results, measured{name: "embedded DuckDB, sorted as Crest's counts are"}, measured{name: "embedded DuckDB"})
+	self, err := os.Executable()
+	if err != nil {
+		return nil, err
+	}
+	exact, counted := filepath.Join(o.dir, "exact"), filepath.Join(o.dir, "duckdb.parquet")
+	for range o.rounds {
+		for i := range results {
+			r := &results[i]
+			switch {
+			case i < len(limits):
+				if err := os.RemoveAll(exact); err != nil {
+					return nil, err
+				}
+				err = r.run(ctx, o.crest, "recount", "--data", o.dir, "--preset", "views", "--memory", limits[i], "--quiet")
+			case i < len(results)-1:
+				err = r.run(ctx, self, "duckdb", archive, counted, "ORDER BY item")
+			default:
+				err = r.run(ctx, self, "duckdb", archive, counted, "")
+			}
+			if err != nil {
+				return nil, err
+			}
+			if err := compare(ctx, exact, counted); err != nil {
+				return nil, fmt.Errorf("after %s: %w", r.name, err)
+			}
+		}
+	}
+	return results, nil
 }
