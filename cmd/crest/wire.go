@@ -77,7 +77,7 @@ func (n *node) open() error {
 		MaxPendingBytes: int(n.config.Log.MaxPending),
 		Observer:        n.observeLog(),
 	}); err != nil {
-		return fmt.Errorf("open the event log: %w", err)
+		return err // it says what could not be opened
 	}
 	if n.lists, err = list.Open(list.Config{
 		Dir:      filepath.Join(n.config.Data, "lists"),
