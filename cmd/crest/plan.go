@@ -59,7 +59,7 @@ func (c planCmd) Run(s *streams) error {
 	}
 	here := thisMachine(cfg.Data)
 	fit := fits(plan, here)
-	passes := passesOf(plan.Exact)
+	passes := passesOf(&cfg, plan.Exact)
 	if c.JSON {
 		e := json.NewEncoder(s.out)
 		e.SetIndent("", "  ")
@@ -74,11 +74,12 @@ func (c planCmd) Run(s *streams) error {
 }
 
 // passesOf returns how often a recount looks through the ids of an average hour.
-func passesOf(x *config.ExactPlan) int {
+func passesOf(cfg *config.Config, x *config.ExactPlan) int {
 	if x == nil {
 		return 0
 	}
-	return exact.Passes(int64(x.HourEvents), int64(x.Memory), 0)
+	narrow := slices.ContainsFunc(cfg.Types, func(t config.Type) bool { return len(t.Boards) > 0 })
+	return exact.Passes(int64(x.HourEvents), int64(x.Memory), 0, narrow)
 }
 
 // fitting is one thing that a plan needs, and whether this machine has it.

@@ -17,7 +17,7 @@ type Config struct {
 	Types      []TypeBoards   // what is counted; events of other types are left out
 	Dimensions []string       // as the archive has them
 	Edge       time.Duration  // how far beyond an hour's start and end its ids are looked for; less than 30 minutes
-	Memory     int64          // bytes that counting may use; default 512 MiB
+	Memory     int64          // bytes that counting may use, at least 64 MiB; default 512 MiB. What that means is said at budget
 	Windows    []crest.Window // that have totals: of whole hours, and of all time
 	Candidates int            // kept per board and window; default 3,000
 	Wait       time.Duration  // late events are counted when their hour is twice as old, but after this at the latest; default 24 h
@@ -36,7 +36,7 @@ type TypeBoards struct {
 const (
 	defaultCandidates = 3000
 	defaultMemory     = 512 << 20
-	minMemory         = 16 << 20
+	minMemory         = 64 << 20
 	maxCandidates     = 100_000
 	maxTotalHours     = 31 * 24 // the longest window that can have totals
 
@@ -79,7 +79,7 @@ func (c Config) Validate() error {
 	case c.Edge < 0 || c.Edge >= hourLength/2:
 		return crest.Errorf(crest.CodeOutOfRange, "edge", "is %s; it must be less than %s", c.Edge, hourLength/2)
 	case c.Memory < minMemory:
-		return crest.Errorf(crest.CodeOutOfRange, "memory", "is %d bytes; at least %d are needed", c.Memory, minMemory)
+		return tooLittle(c.Memory)
 	case c.Candidates < 1 || c.Candidates > maxCandidates:
 		return crest.Errorf(crest.CodeOutOfRange, "candidates", "are %d; 1 to %d are possible", c.Candidates, maxCandidates)
 	case c.Wait < 0:
@@ -91,6 +91,10 @@ func (c Config) Validate() error {
 		return err
 	}
 	return c.checkWindows()
+}
+
+func tooLittle(memory int64) error {
+	return crest.Errorf(crest.CodeOutOfRange, "memory", "is %.1f MiB; at least %d MiB are needed", float64(memory)/(1<<20), minMemory>>20)
 }
 
 func (c *Config) checkTypes() error {

@@ -19,24 +19,13 @@ type counter struct {
 	config Config
 	dir    string // for what does not fit in the memory
 	region int64  // bytes of it that tables may use
-	narrow int    // narrowed boards that there may be
 }
 
 func newCounter(config Config, dir string) *counter {
 	config.setDefaults()
-	return &counter{config: config, dir: dir, region: regionBytes(config.Memory, config.Workers), narrow: config.maxNarrow}
-}
-
-// What a count needs beside its region: Go's own memory and the writers of its results, and the pages and updates that each
-// worker has in its hands. Of little memory the region is a quarter all the same.
-const (
-	memoryBase   = 48 << 20
-	memoryWorker = 10 << 20
-)
-
-// regionBytes returns how much of a count's memory is for its tables.
-func regionBytes(memory int64, workers int) int64 {
-	return max(memory-memoryBase-int64(workers)*memoryWorker, memory/4)
+	c := &counter{config: config, dir: dir}
+	c.region, c.config.Workers = budget(config.Memory, config.Workers, narrows(config.Types))
+	return c
 }
 
 // stats say what a count found.
@@ -114,7 +103,7 @@ type counting struct {
 // begin prepares a count of a number of hours.
 func (c *counter) begin(plans [][]boardPlan, hours int) (*counting, error) {
 	n := &counting{
-		workers: c.config.Workers, plans: plans, boards: newBoards(c.narrow), progress: c.config.Observer.Progress, spill: spill{dir: c.dir},
+		workers: c.config.Workers, plans: plans, boards: newBoards(c.config.maxNarrow), progress: c.config.Observer.Progress, spill: spill{dir: c.dir},
 	}
 	if n.progress == nil {
 		n.progress = func(Progress) {}

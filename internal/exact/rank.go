@@ -47,13 +47,14 @@ func Rank(ctx context.Context, view *archive.View, config RankConfig, visit func
 	if config.By == 0 {
 		config.By = math.MaxInt64
 	}
-	plans := plansOf(config.Types)
+	types := config.Types
+	plans := plansOf(types)
 	if config.Board.Type != "" {
 		plan, err := narrowPlan(config.Board, config.Dimensions)
 		if err != nil {
 			return RankStats{}, err
 		}
-		plans = [][]boardPlan{{plan}}
+		types, plans = nil, [][]boardPlan{{plan}}
 	}
 	var inputs []hourInput
 	for _, hour := range view.Hours() {
@@ -69,9 +70,8 @@ func Rank(ctx context.Context, view *archive.View, config RankConfig, visit func
 		}
 	}
 	counter := newCounter(Config{
-		Dimensions: config.Dimensions, Memory: config.Memory, Workers: config.Workers, Observer: config.Observer,
+		Types: types, Dimensions: config.Dimensions, Memory: config.Memory, Workers: config.Workers, Observer: config.Observer,
 	}, config.Dir)
-	counter.narrow = mostNarrow
 	c, err := counter.begin(plans, len(inputs))
 	if err != nil {
 		return RankStats{}, err
@@ -80,9 +80,6 @@ func Rank(ctx context.Context, view *archive.View, config RankConfig, visit func
 	s := c.stats
 	return RankStats{s.rows, s.weight, s.duplicates, s.items, s.boards}, errors.Join(err, c.close())
 }
-
-// mostNarrow is how many narrowed boards there may be where they are not kept.
-const mostNarrow = counts.MaxBoards / 2
 
 func (c *counting) rank(ctx context.Context, inputs []hourInput, filter rowFilter, visit func(counts.Row) error) error {
 	for _, in := range inputs {
@@ -106,7 +103,7 @@ func (c *RankConfig) validate() error {
 	case c.Edge < 0 || c.Edge >= hourLength/2:
 		return crest.Errorf(crest.CodeOutOfRange, "edge", "is %s; it must be less than %s", c.Edge, hourLength/2)
 	case c.Memory < minMemory:
-		return crest.Errorf(crest.CodeOutOfRange, "memory", "is %d bytes; at least %d are needed", c.Memory, minMemory)
+		return tooLittle(c.Memory)
 	case c.Workers < 1:
 		return crest.Errorf(crest.CodeOutOfRange, "workers", "are %d; at least one is needed", c.Workers)
 	case len(c.Dimensions) > crest.MaxDimensions:

@@ -69,13 +69,10 @@ func (s *Snapshot) countPending(ctx context.Context, waiting []hourEntry, asOf c
 	}()
 	config := s.config
 	config.Memory = min(config.Memory, pendingMemory)
-	counter := newCounter(config, p.dir)
-	counter.narrow = mostNarrow
-	types := s.config.Types
 	if slices.ContainsFunc(waiting, func(h hourEntry) bool { return h.Wanted != "" }) {
-		types = withoutNarrow(types)
+		config.Types = withoutNarrow(config.Types)
 	}
-	c, err := counter.begin(plansOf(types), len(inputs))
+	c, err := newCounter(config, p.dir).begin(plansOf(config.Types), len(inputs))
 	if err != nil {
 		return nil, err
 	}

@@ -69,6 +69,9 @@ func (s *Snapshot) Has(board string, from, asOf crest.Millis) bool {
 			}
 		}
 	}
+	if from != from.Floor(hourLength) && isNarrow(board) && s.tooMany(from, asOf) {
+		return false
+	}
 	shape, declared := shapeOf(board), false
 	for _, h := range s.m.between(0, until.Add(hourLength-1).Floor(hourLength)) {
 		switch {
@@ -82,10 +85,18 @@ func (s *Snapshot) Has(board string, from, asOf crest.Millis) bool {
 	return true
 }
 
-// tooMany reports whether some hour of [from, until) had too many boards.
+// tooMany reports whether some hour of [from, until) had too many boards, or all of them together may have.
 func (s *Snapshot) tooMany(from, until crest.Millis) bool {
-	hours := s.m.between(from.Floor(hourLength), until.Add(hourLength-1).Floor(hourLength))
-	return slices.ContainsFunc(hours, func(h hourEntry) bool { return h.Wanted != "" })
+	boards := 0
+	for _, h := range s.m.between(from.Floor(hourLength), until.Add(hourLength-1).Floor(hourLength)) {
+		if h.Wanted != "" {
+			return true
+		}
+		if h.Counts != nil {
+			boards += h.Counts.Boards
+		}
+	}
+	return boards > s.config.maxNarrow
 }
 
 // reading is what a merge reads, and what has to be closed after it.
