@@ -72,6 +72,7 @@ func TestPictures(t *testing.T) {
 	}
 	t.Run("readme", func(t *testing.T) {
 		f := newFake(t, shelf()...)
+		f.grades = graded(50*time.Minute, "")
 		b := open(t, f.URL, look{width: 1200, height: 944, scale: 2})
 		b.says(".title", "Storm front")
 		b.shoot("page", false)
