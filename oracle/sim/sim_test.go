@@ -78,7 +78,7 @@ func TestAMorningOfViews(t *testing.T) {
 }
 
 func TestAnHourOfShares(t *testing.T) {
-	cfg := small(t, "shares", "2026-11-30T09:30:00Z", 50*time.Minute, 10*time.Second, 20_000)
+	cfg := small(t, "shares", "2026-11-30T09:30:00Z", 50*time.Minute, 30*time.Second, 20_000)
 	cfg.Node.Windows = append(cfg.Node.Windows, crest.Window{Name: "all", Refresh: time.Minute})
 	cfg.Restarts = 2
 	simulate(t, cfg)
