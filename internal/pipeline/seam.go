@@ -69,7 +69,9 @@ func (p *Pipeline) seamOf(board string, s *scheduled, asOf crest.Millis) *seam {
 	}
 	base, err := p.exact.Base(board, from)
 	if err != nil {
-		p.noteSkipped(fmt.Errorf("exact counts of %s: %w", board, err))
+		if crest.CodeOf(err) != crest.CodeNotReady { // what is not there has been told by the recount
+			p.noteSkipped(fmt.Errorf("exact counts of %s: %w", board, err))
+		}
 		return nil
 	}
 	seam := &seam{base: base, split: p.splitOf(board, s.window.Name, base), since: x.Since}
