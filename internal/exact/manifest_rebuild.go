@@ -91,10 +91,14 @@ func (x *round) unreadable(path string, why error) (h hourEntry, ok bool) {
 // settle takes it that rounds did, of hours that have been deleted from the archive since, what they do before that: they
 // count late events when no more can come. Nobody can look any more.
 func (x *round) settle(m *manifest) {
+	reached := m.Cut
+	if len(m.Hours) > 0 {
+		reached = max(reached, m.end().Add(crest.CloseAfter)) // the last hours may have had no events, so no files
+	}
 	for i := range m.Hours {
 		h := &m.Hours[i]
 		over := h.Start.Add(eventsEnd)
-		if h.Damaged == "" && h.Start < x.view.State.KeptFrom && over <= m.Cut {
+		if h.Damaged == "" && h.Start < x.view.State.KeptFrom && over <= reached {
 			h.Checked, h.Settled = max(h.Checked, over), true
 		}
 	}

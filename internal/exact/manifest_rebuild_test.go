@@ -69,7 +69,12 @@ func TestUnreadableFirstHour(t *testing.T) {
 
 // Of hours that the archive has deleted in order, nothing is told when manifests are lost.
 func TestRebuildOfOldHours(t *testing.T) {
-	seed := seedOf(t)
+	t.Run("drawn", func(t *testing.T) { rebuildOldHours(t, seedOf(t)) })
+	t.Run("last hours without events", func(t *testing.T) { rebuildOldHours(t, 1064732310134017507) })
+}
+
+func rebuildOldHours(t *testing.T, seed uint64) {
+	t.Helper()
 	w := newWorld(t, days(rand.New(rand.NewPCG(seed, 0)), testHour, 101, 3))
 	w.retain = archive.MinRetain
 	r := w.recounter()
