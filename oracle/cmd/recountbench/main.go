@@ -88,7 +88,7 @@ func run(ctx context.Context, o options) error {
 		return err
 	}
 	duck := results[len(results)-1]
-	fmt.Println("\n| | wall s | beside DuckDB | processor s | beside DuckDB | peak MB |\n|---|---:|---:|---:|---:|---:|")
+	fmt.Println("\n| | wall s | beside DuckDB | processor s | beside DuckDB | peak MiB |\n|---|---:|---:|---:|---:|---:|")
 	for _, r := range results {
 		fmt.Printf("| %s | %.2f | %.2f | %.2f | %.2f | %d |\n", r.name, r.Wall.Seconds(), r.Wall.Seconds()/duck.Wall.Seconds(),
 			r.CPU.Seconds(), r.CPU.Seconds()/duck.CPU.Seconds(), r.Peak>>20)
