@@ -10,6 +10,7 @@ import (
 	"syscall"
 
 	"crest/internal/config"
+	"crest/internal/recount"
 )
 
 // compareCmd holds what a server says against a full recount of the events.
@@ -66,7 +67,7 @@ func (c *compareCmd) Run(ctx context.Context, s *streams) error {
 	if err := setRecountMemory(cfg, c.Memory); err != nil {
 		return err
 	}
-	settings := exactConfig(cfg)
+	settings := recount.ConfigOf(cfg)
 	if err := settings.Validate(); err != nil {
 		return usageError{namingFlags(err, "memory")}
 	}

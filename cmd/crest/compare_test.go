@@ -16,6 +16,7 @@ import (
 	"crest/internal/config"
 	"crest/internal/counts"
 	"crest/internal/exact/exacttest"
+	"crest/internal/recount"
 )
 
 // served is a server that gives one list of articles, and an operator's endpoint that archives.
@@ -286,7 +287,7 @@ func TestAllTimeWithoutTheOldEventsIsTheSame(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	x := comparing{cfg: &cfg, settings: exactConfig(&cfg), view: view, progress: newRecountProgress(&streams{}, true)}
+	x := comparing{cfg: &cfg, settings: recount.ConfigOf(&cfg), view: view, progress: newRecountProgress(&streams{}, true)}
 	sums := map[string]uint64{}
 	err = x.truthOfAllTime(t.Context(), nine+2*oclk, until, []string{"article"}, func(r counts.Row) error {
 		if r.Board == "article" {
@@ -307,7 +308,7 @@ func TestAllTimeWithoutTheOldEventsIsTheSame(t *testing.T) {
 		}
 	}
 	cfg.Data = t.TempDir()
-	x.settings = exactConfig(&cfg)
+	x.settings = recount.ConfigOf(&cfg)
 	err = x.truthOfAllTime(t.Context(), nine+2*oclk, until, []string{"article"}, func(counts.Row) error { return nil })
 	if err == nil || !strings.Contains(err.Error(), "run crest recount") {
 		t.Errorf("without counts: %v", err)

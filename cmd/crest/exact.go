@@ -24,19 +24,10 @@ type exactPath struct {
 
 func gradesDir(cfg *config.Config) string { return filepath.Join(cfg.Data, "grades") }
 
-// dimensionNames returns the dimensions in the order of events.
-func dimensionNames(cfg *config.Config) []string {
-	var names []string
-	for _, d := range cfg.Dimensions {
-		names = append(names, d.Name)
-	}
-	return names
-}
-
 // openExact opens the archive for writing.
 func (n *node) openExact() (*exactPath, error) {
 	w, err := archive.Open(archive.Config{
-		Dir: archiveDir(n.config), Dimensions: dimensionNames(n.config), Retain: n.config.Archive.Retain, Observer: n.observeArchive(),
+		Dir: recount.ArchiveDir(n.config), Dimensions: n.config.DimensionNames(), Retain: n.config.Archive.Retain, Observer: n.observeArchive(),
 	})
 	if err != nil {
 		return nil, err
@@ -47,7 +38,7 @@ func (n *node) openExact() (*exactPath, error) {
 
 // load brings back what has been counted exactly.
 func (x *exactPath) load(n *node) (err error) {
-	settings := exactConfig(n.config)
+	settings := recount.ConfigOf(n.config)
 	settings.Workers = max(1, n.processors/2) // counting what comes goes first
 	x.runner, err = recount.New(recount.Options{
 		Exact:    settings,

@@ -14,6 +14,7 @@ import (
 	"crest/internal/archive"
 	"crest/internal/config"
 	"crest/internal/exact"
+	"crest/internal/recount"
 )
 
 // recountCmd counts closed hours exactly.
@@ -71,7 +72,7 @@ func (c *recountCmd) Run(ctx context.Context, s *streams) error {
 		view: view, wanted: hours, force: c.Force, s: s, quiet: c.Quiet, table: !c.JSON,
 		progress: newRecountProgress(s, c.Quiet),
 	}
-	settings := exactConfig(cfg)
+	settings := recount.ConfigOf(cfg)
 	settings.Observer = r.observer()
 	if r.recounter, err = exact.NewRecounter(settings); err != nil {
 		return usageError{namingFlags(err, "memory")}

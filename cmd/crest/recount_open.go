@@ -4,7 +4,6 @@ import (
 	"errors"
 	"fmt"
 	"io/fs"
-	"path/filepath"
 	"slices"
 	"strings"
 	"time"
@@ -12,7 +11,7 @@ import (
 	"crest"
 	"crest/internal/archive"
 	"crest/internal/config"
-	"crest/internal/exact"
+	"crest/internal/recount"
 )
 
 // exactFlags say which data directory's exact path a command works on.
@@ -34,38 +33,6 @@ func (f *exactFlags) load() (*config.Config, error) {
 	return &cfg, nil
 }
 
-// The parts of a data directory that the exact path uses.
-func archiveDir(cfg *config.Config) string { return filepath.Join(cfg.Data, "archive") }
-func exactDir(cfg *config.Config) string   { return filepath.Join(cfg.Data, "exact") }
-
-// exactConfig returns how a node's events are counted exactly. Whoever counts and whoever reads must use the same.
-func exactConfig(cfg *config.Config) exact.Config {
-	c := exact.Config{
-		Dir: exactDir(cfg), Archive: archiveDir(cfg), Edge: cfg.Edge(), Memory: int64(cfg.Recount.Memory),
-		Wait: cfg.Counting.Hold / 2, // lists know what came late for as long as hours are held
-	}
-	for _, d := range cfg.Dimensions {
-		c.Dimensions = append(c.Dimensions, d.Name)
-	}
-	for _, t := range cfg.Types {
-		boards := exact.TypeBoards{Name: t.Name}
-		for _, set := range t.Boards {
-			var places []int
-			for _, name := range set {
-				places = append(places, slices.Index(c.Dimensions, name))
-			}
-			boards.Narrow = append(boards.Narrow, places)
-		}
-		c.Types = append(c.Types, boards)
-	}
-	for _, w := range cfg.Windows {
-		if cfg.Stitched(w) {
-			c.Windows = append(c.Windows, w)
-		}
-	}
-	return c
-}
-
 // setRecountMemory takes in --memory, when it is given.
 func setRecountMemory(cfg *config.Config, flag *config.Bytes) error {
 	if flag == nil {
@@ -85,14 +52,11 @@ func checkRecountMemory(flag config.Bytes) error {
 
 // openArchive reads an archive that must have something in it, and that must be of the configuration.
 func openArchive(cfg *config.Config) (*archive.View, error) {
-	view, err := readArchive(archiveDir(cfg))
+	view, err := readArchive(recount.ArchiveDir(cfg))
 	if err != nil {
 		return nil, err
 	}
-	var names []string
-	for _, d := range cfg.Dimensions {
-		names = append(names, d.Name)
-	}
+	names := cfg.DimensionNames()
 	if !slices.Equal(names, view.State.Dimensions) {
 		return nil, fmt.Errorf("the archive's events have %s, and the configuration declares %s; name what the server runs with: --preset or --config",
 			dimensionsText(view.State.Dimensions), dimensionsText(names))

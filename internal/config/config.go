@@ -161,3 +161,27 @@ func (c *Config) Type(name string) (Type, bool) {
 	}
 	return Type{}, false
 }
+
+// DimensionNames returns the names of the dimensions, in their order.
+func (c *Config) DimensionNames() []string {
+	var names []string
+	for _, d := range c.Dimensions {
+		names = append(names, d.Name)
+	}
+	return names
+}
+
+// Narrowings returns the boards that a type has beside its own: for each, the places of its dimensions among
+// Config.Dimensions.
+func (c *Config) Narrowings(t Type) [][]int {
+	names := c.DimensionNames()
+	var sets [][]int
+	for _, board := range t.Boards {
+		var set []int
+		for _, name := range board {
+			set = append(set, slices.Index(names, name))
+		}
+		sets = append(sets, set)
+	}
+	return sets
+}

@@ -3,7 +3,6 @@ package pipeline
 import (
 	"fmt"
 	"math/rand/v2"
-	"slices"
 	"time"
 
 	"crest/hashtag"
@@ -30,22 +29,13 @@ func layoutOf(c *config.Config) *shard.Layout {
 		RecentBytes: int(c.Counting.DedupMemory) / c.Counting.Partitions,
 		SpellMemory: max(sketch.MinMemory, int(c.Counting.Bucket)/4/c.Counting.Shards),
 		MaxPartials: maxPartials,
+		Dimensions:  c.DimensionNames(),
 		Secret:      shard.Secret{rand.Uint64(), rand.Uint64()},
 	}
-	for _, d := range c.Dimensions {
-		l.Dimensions = append(l.Dimensions, d.Name)
-	}
 	for _, t := range c.Types {
-		st := shard.Type{Name: t.Name}
+		st := shard.Type{Name: t.Name, Narrow: c.Narrowings(t)}
 		if t.Normalize != "" {
 			st.Normalizer = fmt.Sprintf("%s/%d", t.Normalize, hashtag.Version)
-		}
-		for _, names := range t.Boards {
-			var set []int
-			for _, name := range names {
-				set = append(set, slices.Index(l.Dimensions, name))
-			}
-			st.Narrow = append(st.Narrow, set)
 		}
 		l.Types = append(l.Types, st)
 	}

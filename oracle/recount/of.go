@@ -10,10 +10,7 @@ import (
 func ConfigOf(cfg *config.Config) Config {
 	c := Config{
 		Archive: filepath.Join(cfg.Data, "archive"), Exact: filepath.Join(cfg.Data, "exact"), Edge: cfg.Edge().Milliseconds(),
-		Candidates: 3000,
-	}
-	for _, d := range cfg.Dimensions {
-		c.Dimensions = append(c.Dimensions, d.Name)
+		Dimensions: cfg.DimensionNames(), Candidates: 3000,
 	}
 	for _, t := range cfg.Types {
 		c.Types = append(c.Types, Type{Name: t.Name, Narrow: t.Boards})

@@ -6,7 +6,6 @@ import (
 	"fmt"
 	"math"
 	"path/filepath"
-	"slices"
 	"time"
 
 	"crest"
@@ -34,7 +33,7 @@ func openExact(cfg *config.Config, shelf *shelf, wrong func(string, ...any)) (*e
 	x := &exactPath{wrong: wrong, committed: make(chan struct{}, 1)}
 	var err error
 	x.archive, err = archive.Open(archive.Config{
-		Dir: filepath.Join(cfg.Data, "archive"), Retain: cfg.Archive.Retain, Dimensions: dimensionNames(cfg),
+		Dir: recount.ArchiveDir(cfg), Retain: cfg.Archive.Retain, Dimensions: cfg.DimensionNames(),
 		Observer: archive.Observer{
 			Skipped: func(err error) { wrong("the archive skipped something: %v", err) },
 			Failed:  func(err error, _ time.Duration) { wrong("writing the archive failed: %v", err) },
@@ -62,7 +61,7 @@ func openExact(cfg *config.Config, shelf *shelf, wrong func(string, ...any)) (*e
 		grading.Boards = append(grading.Boards, t.Name)
 	}
 	x.runner, err = recount.New(recount.Options{
-		Exact: exactConfig(cfg), Archived: x.archive.Watermark, Grader: grade.NewGrader(grading),
+		Exact: recount.ConfigOf(cfg), Archived: x.archive.Watermark, Grader: grade.NewGrader(grading),
 		Observer: recount.Observer{
 			Exact:  exact.Observer{Problem: func(p exact.Problem) { wrong("the recount met a problem: %v", p) }},
 			Round:  x.round,
@@ -108,38 +107,6 @@ func (x *exactPath) cuts() cuts {
 		}
 		return math.MaxInt64
 	}
-}
-
-func exactConfig(cfg *config.Config) exact.Config {
-	c := exact.Config{
-		Dir: filepath.Join(cfg.Data, "exact"), Archive: filepath.Join(cfg.Data, "archive"), Dimensions: dimensionNames(cfg),
-		Edge: cfg.Edge(), Memory: int64(cfg.Recount.Memory),
-	}
-	for _, t := range cfg.Types {
-		boards := exact.TypeBoards{Name: t.Name}
-		for _, names := range t.Boards {
-			var set []int
-			for _, name := range names {
-				set = append(set, slices.Index(c.Dimensions, name))
-			}
-			boards.Narrow = append(boards.Narrow, set)
-		}
-		c.Types = append(c.Types, boards)
-	}
-	for _, w := range cfg.Windows {
-		if cfg.Stitched(w) {
-			c.Windows = append(c.Windows, w)
-		}
-	}
-	return c
-}
-
-func dimensionNames(cfg *config.Config) []string {
-	var names []string
-	for _, d := range cfg.Dimensions {
-		names = append(names, d.Name)
-	}
-	return names
 }
 
 // archived waits until the archive has everything received before t, which begins a slot.

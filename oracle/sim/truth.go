@@ -50,10 +50,7 @@ type repeat struct {
 }
 
 func newTruth(cfg *config.Config, kinds []kind) *Truth {
-	t := &Truth{boards: map[string]*board{}, kinds: kinds, wins: cfg.Windows, stitch: cfg.Stitched}
-	for _, d := range cfg.Dimensions {
-		t.names = append(t.names, d.Name)
-	}
+	t := &Truth{boards: map[string]*board{}, kinds: kinds, names: cfg.DimensionNames(), wins: cfg.Windows, stitch: cfg.Stitched}
 	for _, typ := range cfg.Types {
 		var sets [][]int
 		for _, names := range typ.Boards {
