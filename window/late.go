@@ -95,60 +95,15 @@ func appendArrivals(dst []byte, arrivals map[arrival]uint64) []byte {
 	return dst
 }
 
-// readArrivals reads what appendArrivals wrote, and returns the bytes after it.
-func readArrivals(data []byte) (map[arrival]uint64, []byte, error) {
-	r := arrivalReader{data: data}
-	count := r.number()
-	if count > uint64(len(data)) {
-		return nil, nil, errState
-	}
+// readArrivals reads what appendArrivals wrote.
+func (r *stateReader) readArrivals() map[arrival]uint64 {
 	arrivals := map[arrival]uint64{}
-	for range count {
+	for range r.count() {
 		a := arrival{hour: r.moment(), slot: r.moment(), key: r.text()}
 		arrivals[a] = r.number()
 		if r.failed {
-			return nil, nil, errState
+			return nil
 		}
 	}
-	if r.failed {
-		return nil, nil, errState
-	}
-	return arrivals, r.data, nil
-}
-
-// arrivalReader reads numbers and texts. After the first failure it returns zeros.
-type arrivalReader struct {
-	data   []byte
-	failed bool
-}
-
-func (r *arrivalReader) take(n int) {
-	if n <= 0 {
-		r.failed, r.data = true, nil
-		return
-	}
-	r.data = r.data[n:]
-}
-
-func (r *arrivalReader) number() uint64 {
-	v, n := binary.Uvarint(r.data)
-	r.take(n)
-	return v
-}
-
-func (r *arrivalReader) moment() crest.Millis {
-	v, n := binary.Varint(r.data)
-	r.take(n)
-	return crest.Millis(v)
-}
-
-func (r *arrivalReader) text() string {
-	n := r.number()
-	if n > uint64(len(r.data)) {
-		r.failed, r.data = true, nil
-		return ""
-	}
-	s := string(r.data[:n])
-	r.data = r.data[n:]
-	return s
+	return arrivals
 }

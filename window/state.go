@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"iter"
 
+	"crest"
 	"crest/sketch"
 )
 
@@ -111,46 +112,83 @@ func (r *Ring) restoreBucket(b *bucket, data []byte) error {
 	}
 	version := data[0]
 	b.dedupPartial = data[1]&flagDedupPartial != 0
-	data = data[2:]
-	var fields [2]uint64 // duplicates, number of windows
-	for i := range fields {
-		v, n := binary.Uvarint(data)
-		if n <= 0 {
-			return errState
-		}
-		fields[i], data = v, data[n:]
-	}
-	b.duplicates = fields[0]
-	if fields[1] != uint64(len(b.late)) {
-		return fmt.Errorf("%w: it is of %d windows, the ring has %d", errState, fields[1], len(b.late))
-	}
-	for i := range b.late {
-		v, n := binary.Uvarint(data)
-		if n <= 0 {
-			return errState
-		}
-		b.late[i], data = v, data[n:]
-	}
-	if version == stateVersionArrived {
-		var err error
-		if b.arrivals, data, err = readArrivals(data); err != nil {
-			return err
-		}
-		r.late += countAttributed(b.arrivals)
-	}
-	if len(data) == 0 {
+	rd := stateReader{data: data[2:]}
+	b.duplicates = rd.number()
+	windows := rd.number()
+	if rd.failed {
 		return errState
 	}
-	if data[0] == 0 {
+	if windows != uint64(len(b.late)) {
+		return fmt.Errorf("%w: it is of %d windows, the ring has %d", errState, windows, len(b.late))
+	}
+	for i := range b.late {
+		b.late[i] = rd.number()
+	}
+	if version == stateVersionArrived {
+		b.arrivals = rd.readArrivals()
+		r.late += countAttributed(b.arrivals)
+	}
+	if rd.failed || len(rd.data) == 0 {
+		return errState
+	}
+	if rd.data[0] == 0 {
 		return nil
 	}
 	s, err := sketch.New(sketch.Config{Memory: r.config.Memory})
 	if err != nil {
 		return err
 	}
-	if err := s.UnmarshalBinary(data[1:]); err != nil {
+	if err := s.UnmarshalBinary(rd.data[1:]); err != nil {
 		return err
 	}
 	b.summary = s
 	return nil
+}
+
+// stateReader reads numbers and texts. After the first failure it returns zeros.
+type stateReader struct {
+	data   []byte
+	failed bool
+}
+
+func (r *stateReader) fail() {
+	r.failed, r.data = true, nil
+}
+
+// took passes over what a number took, 0 or less for none that can be read.
+func (r *stateReader) took(n int) {
+	if n <= 0 {
+		r.fail()
+		return
+	}
+	r.data = r.data[n:]
+}
+
+func (r *stateReader) number() uint64 {
+	v, n := binary.Uvarint(r.data)
+	r.took(n)
+	return v
+}
+
+func (r *stateReader) moment() crest.Millis {
+	v, n := binary.Varint(r.data)
+	r.took(n)
+	return crest.Millis(v)
+}
+
+// count reads how many bytes or things of at least a byte follow.
+func (r *stateReader) count() uint64 {
+	n := r.number()
+	if n > uint64(len(r.data)) {
+		r.fail()
+		return 0
+	}
+	return n
+}
+
+func (r *stateReader) text() string {
+	n := r.count()
+	s := string(r.data[:n])
+	r.data = r.data[n:]
+	return s
 }

@@ -1,10 +1,6 @@
 package window
 
-import (
-	"math"
-
-	"crest"
-)
+import "crest"
 
 // span is a run of bucket numbers, the end not included.
 type span struct{ from, to int64 }
@@ -19,7 +15,7 @@ func (r *Ring) has(window int, number int64) bool {
 // width. The next call takes the place of this one, and equal moments leave out nothing. What settled buckets come and go
 // is added and taken away at once; a ring that is restored leaves out nothing.
 func (r *Ring) Without(window int, from, to crest.Millis) {
-	next := span{r.edge(from), r.edge(to)}
+	next := span{r.config.Number(from), r.config.Number(to)}
 	if next.from >= next.to {
 		next = span{}
 	}
@@ -42,22 +38,6 @@ func (r *Ring) Without(window int, from, to crest.Millis) {
 		}
 	}
 	r.without[window] = next
-}
-
-// edge returns the number of the bucket that begins at the moment.
-func (r *Ring) edge(t crest.Millis) int64 {
-	if r.config.Width == 0 {
-		return 0
-	}
-	return r.config.Number(t)
-}
-
-// Oldest returns the start of the oldest bucket held. Before the ring has been moved it is the end of all time.
-func (r *Ring) Oldest() crest.Millis {
-	if !r.started {
-		return math.MaxInt64
-	}
-	return crest.Millis(r.oldest() * r.config.Width.Milliseconds())
 }
 
 // Bucket is what one bucket says of an item: the truth lies in [Count - Error, Count].
