@@ -64,6 +64,17 @@ func before(a, b *crest.Entry) bool {
 	return a.ID < b.ID
 }
 
+// compareEntries is before, for sorting.
+func compareEntries(a, b crest.Entry) int {
+	switch {
+	case before(&a, &b):
+		return -1
+	case before(&b, &a):
+		return 1
+	}
+	return 0
+}
+
 // heads is a heap of the reports' remaining entries, the report with the next entry of the list first.
 type heads [][]crest.Entry
 

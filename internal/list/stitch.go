@@ -88,10 +88,6 @@ func (l *draft) take(entries []crest.Entry, k int) {
 	l.Top = slices.Clone(entries)
 }
 
-func compareEntries(a, b crest.Entry) int {
-	return cmp.Or(cmp.Compare(b.Count, a.Count), cmp.Compare(a.ID, b.ID))
-}
-
 // seam is where exact counts and estimates are joined.
 type seam struct {
 	base   *Base

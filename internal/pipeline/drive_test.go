@@ -79,6 +79,7 @@ func (d *drive) post(received, watermark crest.Millis, events ...crest.Event) {
 	if err := d.pipeline.take(batch); err != nil {
 		d.t.Fatal(err)
 	}
+	d.pipeline.answer()
 }
 
 // end returns every list that was published.

@@ -146,7 +146,7 @@ func (p *Pipeline) explainWindow(board, at int, s *scheduled, item string) (expl
 	asOf, name := p.watermark, p.boards.Board(board).Name
 	w := explain.Window{Name: s.window.Name, From: explain.Moment(s.window.From(asOf)), AsOf: explain.Moment(asOf)}
 	q := shard.Query{Board: board, Ring: s.whole.ring, Window: s.whole.window, K: 1, AsOf: asOf}
-	seam := p.seamOf(name, s, asOf)
+	seam := p.seamOf(name, s, p.exactPartOf(s, asOf))
 	q.Seam = &shard.Seam{Cut: func(crest.Millis) crest.Millis { return 0 }, Also: []string{item}}
 	if seam != nil {
 		q.Ring, q.Window = s.open.ring, s.open.window

@@ -209,7 +209,7 @@ func (p *Pipeline) read(ctx context.Context, wait time.Duration, last func(event
 		if err := p.take(batch); err != nil {
 			return err
 		}
-		p.answer()
+		p.answer() // not sooner: it moves rings forwards, and lists of the batch may be as of a moment before
 		if last(batch) {
 			return nil
 		}

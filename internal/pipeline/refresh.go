@@ -133,7 +133,6 @@ func (p *Pipeline) reachMoment(t crest.Millis) error {
 			return err
 		}
 	}
-	p.answer() // only now: an answer is as of t, and rings move forwards only
 	return nil
 }
 
@@ -152,10 +151,14 @@ func (p *Pipeline) report(asOf crest.Millis, windows []*scheduled) error {
 	boards := p.boards.Rankings()
 	p.adopt(asOf)
 	r := refresh{asOf: asOf, since: p.since, exact: p.exact}
+	parts := make([]*exactPart, len(windows))
+	for i, s := range windows {
+		parts[i] = p.exactPartOf(s, asOf)
+	}
 	for _, board := range boards {
-		for _, s := range windows {
+		for i, s := range windows {
 			r.lists = append(r.lists, listing{
-				seam: p.seamOf(p.boards.Board(board).Name, s, asOf), reports: make([]list.Report, len(p.shards)),
+				seam: p.seamOf(p.boards.Board(board).Name, s, parts[i]), reports: make([]list.Report, len(p.shards)),
 			})
 		}
 	}

@@ -36,9 +36,17 @@ func (p *Pipeline) adopt(asOf crest.Millis) {
 	}
 }
 
-// seamOf returns the seam of a board's window, nil when all of it is estimated: nothing in it has been counted exactly,
+// exactPart is the part of a window that has been counted exactly, as of a moment; it is the same for all boards.
+type exactPart struct {
+	from  crest.Millis // start of its first hour; 0 for all time
+	first crest.Millis // start of the first hour in it that has been counted
+	cut   func(hour crest.Millis) crest.Millis
+	since crest.Millis // events received before are not counted, or not in the estimates beside it
+}
+
+// exactPartOf returns the exact part of a window, nil when all of it is estimated: nothing in it has been counted exactly,
 // or the hours between the exact ones and those that are held are missing.
-func (p *Pipeline) seamOf(board string, s *scheduled, asOf crest.Millis) *seam {
+func (p *Pipeline) exactPartOf(s *scheduled, asOf crest.Millis) *exactPart {
 	if p.exact == nil || !p.config.Stitched(s.window) {
 		return nil
 	}
@@ -51,15 +59,14 @@ func (p *Pipeline) seamOf(board string, s *scheduled, asOf crest.Millis) *seam {
 	if hour := from.Floor(time.Hour); hour < from {
 		from = hour.Add(time.Hour) // the window has only a part of its first hour
 	}
-	until := x.Until
-	if until <= max(from, x.First) || !p.covers(x, s.window, from) {
+	if x.Until <= max(from, x.First) || !p.covers(x, s.window, from) {
 		return nil
 	}
 	ring := p.layout.Rings[s.open.ring]
 	newest := (asOf - 1).Floor(ring.Width)
 	held := newest.Add(-time.Duration(ring.Buckets-1) * ring.Width)
 	cuts := map[crest.Millis]crest.Millis{}
-	complete := until
+	complete := x.Until
 	for _, c := range p.exact.Cuts(from) {
 		cuts[c.Hour] = c.Received
 		complete = min(complete, c.Received)
@@ -67,15 +74,8 @@ func (p *Pipeline) seamOf(board string, s *scheduled, asOf crest.Millis) *seam {
 	if complete < held {
 		return nil
 	}
-	base, err := p.exact.Base(board, from)
-	if err != nil {
-		if crest.CodeOf(err) != crest.CodeNotReady { // what is not there has been told by the recount
-			p.noteSkipped(fmt.Errorf("exact counts of %s: %w", board, err))
-		}
-		return nil
-	}
-	seam := &seam{base: base, split: p.splitOf(board, s.window.Name, base), since: x.Since}
-	seam.cut = func(hour crest.Millis) crest.Millis {
+	part := &exactPart{from: from, first: max(from, x.First), since: x.Since}
+	part.cut = func(hour crest.Millis) crest.Millis {
 		if cut, ok := cuts[hour]; ok {
 			return cut
 		}
@@ -84,14 +84,30 @@ func (p *Pipeline) seamOf(board string, s *scheduled, asOf crest.Millis) *seam {
 		}
 		return math.MaxInt64 // nothing can have come since
 	}
-	if s.window.AllTime() && seam.since == 0 {
-		seam.since = x.First // nothing was received before
-	}
-	if base.From > max(from, x.First) { // the board was declared later
-		seam.since = max(seam.since, base.From)
+	if s.window.AllTime() && part.since == 0 {
+		part.since = x.First // nothing was received before
 	}
 	if p.since > complete || p.since > begin && begin < from { // what is estimated is not all there
-		seam.since = max(seam.since, p.since)
+		part.since = max(part.since, p.since)
+	}
+	return part
+}
+
+// seamOf returns the seam of a board's window, nil without an exact part.
+func (p *Pipeline) seamOf(board string, s *scheduled, part *exactPart) *seam {
+	if part == nil {
+		return nil
+	}
+	base, err := p.exact.Base(board, part.from)
+	if err != nil {
+		if crest.CodeOf(err) != crest.CodeNotReady { // what is not there has been told by the recount
+			p.noteSkipped(fmt.Errorf("exact counts of %s: %w", board, err))
+		}
+		return nil
+	}
+	seam := &seam{base: base, cut: part.cut, split: p.splitOf(board, s.window.Name, base), since: part.since}
+	if base.From > part.first { // the board was declared later
+		seam.since = max(seam.since, base.From)
 	}
 	return seam
 }
