@@ -3,8 +3,6 @@ package httpapi
 import (
 	"context"
 	"net/http"
-	"net/url"
-	"strings"
 	"time"
 
 	"crest"
@@ -84,69 +82,24 @@ func (e *exactEdge) explain(w http.ResponseWriter, r *http.Request) {
 
 // question reads whom an explanation is asked for: the board, the item as it is counted, and as it was asked for.
 func (e *exactEdge) question(raw string) (board crest.Board, id, asked string, err error) {
-	values, err := url.ParseQuery(raw)
+	values, err := parseOnce(raw, []string{"type", "id", "board"})
 	if err != nil {
-		return board, "", "", crest.Errorf(crest.CodeInvalidParameter, "", "the query is not well-formed")
+		return board, "", "", err
 	}
-	valid := []string{"type", "id", "board"}
-	one := map[string]string{}
-	for _, name := range valid {
-		if len(values[name]) > 1 {
-			return board, "", "", crest.Errorf(crest.CodeInvalidParameter, name, "is there twice")
-		}
-		one[name] = values.Get(name)
-		delete(values, name)
-	}
-	for name := range values {
-		return board, "", "", withValid(crest.Errorf(crest.CodeInvalidParameter, "", "there is no parameter %.80q", name), valid)
-	}
-	name := one["board"]
+	typ, name := values.Get("type"), values.Get("board")
 	if name == "" {
-		name = one["type"]
+		name = typ
 	}
-	board, t, err := e.choice.board(name)
+	board, t, err := e.choice.boardOf(name)
 	switch {
 	case err != nil:
 		return board, "", "", err
-	case one["type"] != "" && one["type"] != board.Type:
-		return board, "", "", crest.Errorf(crest.CodeInvalidParameter, "board", "is %.200q, which is no board of type %.80q", name, one["type"])
+	case typ != "" && typ != board.Type:
+		return board, "", "", crest.Errorf(crest.CodeInvalidParameter, "board", "is %.200q, which is no board of type %.80q", name, typ)
 	}
-	id, err = itemOf(t, one["id"])
-	return board, id, one["id"], err
-}
-
-// board finds a board by its name, in whichever order that has the dimensions. An empty name is the first type's.
-func (c *choice) board(name string) (crest.Board, *config.Type, error) {
-	var q query
-	if name == "" {
-		name = c.types[0].Name
-	}
-	parts := strings.Split(name, "/")
-	if err := c.setType(&q, parts[0]); err != nil {
-		return crest.Board{}, nil, err
-	}
-	var values crest.Dimensions
-	for _, part := range parts[1:] {
-		dimension, value, ok := strings.Cut(part, "=")
-		p := c.parameter(dimension)
-		switch {
-		case !ok || value == "" || p < parameterDimensions:
-			return crest.Board{}, nil, withValid(crest.Errorf(crest.CodeUnknownBoard, "board", "is %.200q; %.80q names no dimension and value", name, part), boardShapes(q.typ))
-		case values[p-parameterDimensions] != "":
-			return crest.Board{}, nil, crest.Errorf(crest.CodeUnknownBoard, "board", "is %.200q, which has %s twice", name, dimension)
-		}
-		values[p-parameterDimensions] = value
-	}
-	if err := c.setBoard(&q, &values); err != nil {
-		return crest.Board{}, nil, err
-	}
-	b := crest.Board{Type: q.typ.Name}
-	for i, d := range c.dimensions {
-		if values[i] != "" {
-			b.Narrow = append(b.Narrow, crest.Narrowing{Dimension: d.Name, Value: values[i]})
-		}
-	}
-	return b, q.typ, nil
+	asked = values.Get("id")
+	id, err = itemOf(t, asked)
+	return board, id, asked, err
 }
 
 // itemOf returns an item as it is counted.

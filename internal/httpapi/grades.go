@@ -5,10 +5,7 @@ import (
 	"crypto/sha256"
 	"encoding/json"
 	"fmt"
-	"maps"
 	"net/http"
-	"net/url"
-	"slices"
 	"strconv"
 	"strings"
 	"time"
@@ -93,18 +90,9 @@ func (e *gradesEdge) answer(w http.ResponseWriter, r *http.Request) {
 // filter reads the query of GET /v1/grades. A parameter without a value is as good as none.
 func (e *gradesEdge) filter(raw string) (grade.Filter, error) {
 	f := grade.Filter{Limit: commonGradeHours}
-	names := []string{"board", "window", "from", "to", "limit"}
-	values, err := url.ParseQuery(raw)
+	values, err := parseOnce(raw, []string{"board", "window", "from", "to", "limit"})
 	if err != nil {
-		return f, crest.Errorf(crest.CodeInvalidParameter, "", "%.80q is not a well-formed query", raw)
-	}
-	for _, name := range slices.Sorted(maps.Keys(values)) {
-		switch {
-		case !slices.Contains(names, name):
-			return f, withValid(crest.Errorf(crest.CodeInvalidParameter, "", "there is no parameter %.80q", name), names)
-		case len(values[name]) > 1:
-			return f, crest.Errorf(crest.CodeInvalidParameter, name, "is there twice")
-		}
+		return f, err
 	}
 	if f.Board = values.Get("board"); f.Board != "" {
 		if err := e.checkBoard(f.Board); err != nil {

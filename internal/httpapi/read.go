@@ -116,7 +116,7 @@ func (e *readEdge) setHeaders(h http.Header, window string) *readHeaders {
 // topWithoutList answers for a board and window of which no list has been made yet. A type's board, and a narrowed one
 // that has had events, get an empty list that says why; a narrowed board without any does not exist.
 func (e *readEdge) topWithoutList(w http.ResponseWriter, q *query) {
-	if q.narrowed && !e.exists(q.board) {
+	if len(q.narrow) > 0 && !e.exists(q.board) {
 		e.refuse(w, crest.Errorf(crest.CodeUnknownBoard, "",
 			"there is no board %q: no event of these dimensions has been counted; GET /v1/lists names the boards there are", q.board))
 		return

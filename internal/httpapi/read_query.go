@@ -1,6 +1,7 @@
 package httpapi
 
 import (
+	"maps"
 	"net/url"
 	"slices"
 	"strconv"
@@ -22,11 +23,11 @@ type choice struct {
 
 // query is what a reader asks for, all of it known to exist but for the board, which may have had no events.
 type query struct {
-	typ      *config.Type
-	window   *crest.Window
-	board    string
-	narrowed bool
-	k        int
+	typ    *config.Type
+	window *crest.Window
+	board  string
+	narrow []crest.Narrowing // of the board; none for the type's own
+	k      int
 }
 
 // commonK is how long a list is for a reader who doesn't say.
@@ -86,6 +87,23 @@ func (c *choice) parse(raw string) (query, error) {
 		}
 	}
 	return q, c.setBoard(&q, &values)
+}
+
+// parseOnce reads a query of these parameters, each of which may be there once. It is for endpoints that are seldom asked.
+func parseOnce(raw string, names []string) (url.Values, error) {
+	values, err := url.ParseQuery(raw)
+	if err != nil {
+		return nil, crest.Errorf(crest.CodeInvalidParameter, "", "%.80q is not a well-formed query", raw)
+	}
+	for _, name := range slices.Sorted(maps.Keys(values)) {
+		switch {
+		case !slices.Contains(names, name):
+			return nil, withValid(crest.Errorf(crest.CodeInvalidParameter, "", "there is no parameter %.80q", name), names)
+		case len(values[name]) > 1:
+			return nil, crest.Errorf(crest.CodeInvalidParameter, name, "is there twice")
+		}
+	}
+	return values, nil
 }
 
 // unescape undoes the escaping of a name or value of a query; most have none.
@@ -201,7 +219,7 @@ func (c *choice) setBoard(q *query, values *crest.Dimensions) error {
 	if !hasBoards(q.typ, b.Narrow) {
 		return withValid(crest.Errorf(crest.CodeUnknownBoard, "", "%s is not ranked by %s", q.typ.Name, dimensionNames(b.Narrow)), boardShapes(q.typ))
 	}
-	q.narrowed = true
+	q.narrow = b.Narrow
 	q.board = b.String()
 	return nil
 }
@@ -214,21 +232,36 @@ func Serves(cfg *config.Config) func(board string) bool {
 }
 
 func (c *choice) serves(board string) bool {
-	parts := strings.Split(board, "/")
+	b, _, err := c.boardOf(board)
+	return err == nil && b.String() == board
+}
+
+// boardOf finds a board by its name, in whichever order that has the dimensions. An empty name is the first type's.
+func (c *choice) boardOf(name string) (crest.Board, *config.Type, error) {
 	var q query
-	if c.setType(&q, parts[0]) != nil {
-		return false
+	if name == "" {
+		name = c.types[0].Name
+	}
+	parts := strings.Split(name, "/")
+	if err := c.setType(&q, parts[0]); err != nil {
+		return crest.Board{}, nil, err
 	}
 	var values crest.Dimensions
 	for _, part := range parts[1:] {
-		dimension, value, _ := strings.Cut(part, "=")
+		dimension, value, ok := strings.Cut(part, "=")
 		p := c.parameter(dimension)
-		if p < parameterDimensions {
-			return false
+		switch {
+		case !ok || value == "" || p < parameterDimensions:
+			return crest.Board{}, nil, withValid(crest.Errorf(crest.CodeUnknownBoard, "board", "is %.200q; %.80q names no dimension and value", name, part), boardShapes(q.typ))
+		case values[p-parameterDimensions] != "":
+			return crest.Board{}, nil, crest.Errorf(crest.CodeUnknownBoard, "board", "is %.200q, which has %s twice", name, dimension)
 		}
 		values[p-parameterDimensions] = value
 	}
-	return c.setBoard(&q, &values) == nil && q.board == board
+	if err := c.setBoard(&q, &values); err != nil {
+		return crest.Board{}, nil, err
+	}
+	return crest.Board{Type: q.typ.Name, Narrow: q.narrow}, q.typ, nil
 }
 
 // hasBoards reports whether the type has boards of exactly these dimensions.
