@@ -1,9 +1,9 @@
 package main
 
 import (
-	"encoding/json"
 	"fmt"
 	"io"
+	"slices"
 	"strings"
 	"text/tabwriter"
 	"time"
@@ -51,10 +51,7 @@ func (r *compareReport) printJSON(out io.Writer) error {
 	if r.Problems == nil {
 		r.Problems = []string{}
 	}
-	e := json.NewEncoder(out)
-	e.SetEscapeHTML(false)
-	e.SetIndent("", "  ")
-	return e.Encode(r)
+	return printJSON(out, r)
 }
 
 // printEnd prints tables for people.
@@ -113,6 +110,9 @@ func (r *compareReport) printEnd(out io.Writer) error {
 // verdictOf says in a clause what a list's promises are worth.
 func verdictOf(g *grade.Grade) string {
 	var broken []string
+	if slices.Contains(g.Faults, grade.FaultRecall) {
+		broken = append(broken, "recall@100 is "+percent(g.Recall100))
+	}
 	for _, c := range []struct {
 		n    uint64
 		what string

@@ -1,8 +1,6 @@
 package main
 
 import (
-	"bytes"
-	"encoding/json"
 	"fmt"
 	"io"
 	"strconv"
@@ -12,17 +10,6 @@ import (
 	"crest"
 	"crest/internal/explain"
 )
-
-// printJSON prints a document with indents.
-func printJSON(out io.Writer, raw json.RawMessage) error {
-	var b bytes.Buffer
-	if err := json.Indent(&b, bytes.TrimSpace(raw), "", "  "); err != nil {
-		return err
-	}
-	b.WriteByte('\n')
-	_, err := out.Write(b.Bytes())
-	return err
-}
 
 // printExplanation prints an explanation for people, with the newest of the buckets.
 func printExplanation(out io.Writer, e *explain.Explanation, buckets int) error {

@@ -2,7 +2,6 @@ package main
 
 import (
 	"context"
-	"encoding/json"
 	"errors"
 	"fmt"
 	"io"
@@ -70,10 +69,7 @@ func (c *gradesCmd) Run(ctx context.Context, s *streams) error {
 		return c.nothing(read, where)
 	}
 	if c.JSON {
-		e := json.NewEncoder(s.out)
-		e.SetEscapeHTML(false)
-		e.SetIndent("", "  ")
-		err = e.Encode(report)
+		err = printJSON(s.out, report)
 	} else {
 		err = report.print(s.out)
 	}
@@ -196,7 +192,7 @@ func (r *gradesReport) print(out io.Writer) error {
 		}
 		fmt.Fprintf(w, "%s\t%s\t%s of %s\t%s of %s\t%.2f, most %d\t%s\n", percent(g.Recall100), percent(g.RecallK),
 			grouped(uint64(g.Exact)), grouped(uint64(g.Entries)), grouped(g.LargestOverCount.Over()), grouped(g.LargestOverCount.Error),
-			g.MeanDisplacement, g.MaxDisplacement, gradeVerdict(g))
+			g.MeanDisplacement, g.MaxDisplacement, verdictOf(g))
 	}
 	return w.Flush()
 }
@@ -221,7 +217,7 @@ func (r *gradesReport) printWorst(out io.Writer) {
 			least = g.Recall100
 		}
 		if g.Failed() {
-			fmt.Fprintf(out, "%s %s as of %s: %s\n", printable(g.Board), printable(g.Window), g.AsOf.UTC().Format("2006-01-02 15:04"), gradeVerdict(g))
+			fmt.Fprintf(out, "%s %s as of %s: %s\n", printable(g.Board), printable(g.Window), g.AsOf.UTC().Format("2006-01-02 15:04"), verdictOf(g))
 			for _, f := range g.Examples {
 				fmt.Fprintf(out, "  %s\n", findingText(f))
 			}
@@ -244,19 +240,6 @@ func (r *gradesReport) printWorst(out io.Writer) {
 		fmt.Fprintf(out, " %s more could not be graded.", grouped(uint64(r.Missing)))
 	}
 	fmt.Fprintln(out)
-}
-
-// gradeVerdict is verdictOf, with the recall.
-func gradeVerdict(g *grade.Grade) string {
-	verdict := verdictOf(g)
-	if g.Failed() && g.Faults[0] == grade.FaultRecall {
-		broken := []string{"recall@100 is " + percent(g.Recall100)}
-		if others := strings.TrimPrefix(verdict, "WRONG: "); others != "" {
-			broken = append(broken, others)
-		}
-		verdict = "WRONG: " + strings.Join(broken, ", ")
-	}
-	return verdict
 }
 
 // findingText says what one item shows.

@@ -50,12 +50,19 @@ func newListPrinter(format string, out io.Writer, many bool) (*listPrinter, erro
 			finish: func(stats rank.Stats) error {
 				document := listDocument(only)
 				document.Lines, document.Refused = &stats.Lines, &stats.Refused
-				e.SetIndent("", "  ")
-				return e.Encode(document)
+				return printJSON(out, document)
 			},
 		}, nil
 	}
 	return nil, usagef("unknown format %q", format)
+}
+
+// printJSON prints a document with indents, as people and jq read it.
+func printJSON(out io.Writer, document any) error {
+	e := json.NewEncoder(out)
+	e.SetEscapeHTML(false)
+	e.SetIndent("", "  ")
+	return e.Encode(document)
 }
 
 func printTable(out io.Writer, l rank.List, many bool) error {

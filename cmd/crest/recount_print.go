@@ -1,7 +1,6 @@
 package main
 
 import (
-	"encoding/json"
 	"errors"
 	"fmt"
 	"io"
@@ -150,10 +149,7 @@ func (r *recountReport) printJSON(out io.Writer) error {
 	if r.Open != "" {
 		r.note("hours from " + r.Open + " on are still open")
 	}
-	e := json.NewEncoder(out)
-	e.SetEscapeHTML(false)
-	e.SetIndent("", "  ")
-	return e.Encode(r)
+	return printJSON(out, r)
 }
 
 // printRow prints an hour as soon as it has been counted.
