@@ -20,9 +20,50 @@ type rowFilter struct {
 	late     crest.Millis // what was received from then on is noted by slot; 0 when nobody asks
 }
 
-// rowReader reads what has to be known of a unit's rows to count them, in segments.
+// unitReader reads some columns of a unit, in segments of rows that all of them have at hand.
+type unitReader struct {
+	unit    *unit
+	columns []*column
+	rows    int64 // that have been read
+	current int   // rows of the segment that was read last
+}
+
+// open begins to read one more column.
+func (r *unitReader) open(kind parquet.Kind, path ...string) (*column, error) {
+	c, err := openColumn(r.unit, kind, path...)
+	if err == nil {
+		r.columns = append(r.columns, c)
+	}
+	return c, err
+}
+
+// next moves to the next segment and returns how many rows it has; 0 at the end.
+func (r *unitReader) next() (int, error) {
+	n := int(min(r.unit.rows-r.rows, segmentRows))
+	if n == 0 {
+		return 0, nil
+	}
+	for _, c := range r.columns {
+		c.use(r.current)
+		if err := c.fill(); err != nil {
+			return 0, err
+		}
+		n = min(n, c.left)
+	}
+	r.rows += int64(n)
+	r.current = n
+	return n, nil
+}
+
+func (r *unitReader) close() {
+	for _, c := range r.columns {
+		c.close()
+	}
+}
+
+// rowReader reads what has to be known of a unit's rows to count them.
 type rowReader struct {
-	unit       *unit
+	unitReader
 	filter     rowFilter
 	typ        *column
 	item       *column
@@ -30,23 +71,12 @@ type rowReader struct {
 	time       *column // nil when all rows are in the window
 	received   *column // nil when no row is late or beyond the cut
 	dimensions []*column
-	all        []*column
-	rows       int64 // that have been read
-	current    int   // rows of the segment that was read last
 }
 
 // openRows begins to read a unit. Columns that can't matter for it are left out.
 func openRows(u *unit, filter rowFilter, dimensions []string) (*rowReader, error) {
-	r := &rowReader{unit: u, filter: filter}
-	open := func(to **column, kind parquet.Kind, path ...string) error {
-		c, err := openColumn(u, kind, path...)
-		if err != nil {
-			return err
-		}
-		*to = c
-		r.all = append(r.all, c)
-		return nil
-	}
+	r := &rowReader{unitReader: unitReader{unit: u}, filter: filter}
+	var err error
 	columns := []struct {
 		to   **column
 		kind parquet.Kind
@@ -63,7 +93,7 @@ func openRows(u *unit, filter rowFilter, dimensions []string) (*rowReader, error
 		if !c.need {
 			continue
 		}
-		if err := open(c.to, c.kind, c.name); err != nil {
+		if *c.to, err = r.open(c.kind, c.name); err != nil {
 			return nil, err
 		}
 	}
@@ -75,35 +105,11 @@ func openRows(u *unit, filter rowFilter, dimensions []string) (*rowReader, error
 		if _, ok := u.file.Schema().Lookup(archive.ColumnDimensions, name); !ok {
 			continue // declared after the file was written: no row has a value
 		}
-		if err := open(&r.dimensions[i], parquet.ByteArray, archive.ColumnDimensions, name); err != nil {
+		if r.dimensions[i], err = r.open(parquet.ByteArray, archive.ColumnDimensions, name); err != nil {
 			return nil, err
 		}
 	}
 	return r, nil
-}
-
-// next moves to the next segment and returns how many rows it has; 0 at the end.
-func (r *rowReader) next() (int, error) {
-	n := int(min(r.unit.rows-r.rows, segmentRows))
-	if n == 0 {
-		return 0, nil
-	}
-	for _, c := range r.all {
-		c.use(r.current)
-		if err := c.fill(); err != nil {
-			return 0, err
-		}
-		n = min(n, c.left)
-	}
-	r.rows += int64(n)
-	r.current = n
-	return n, nil
-}
-
-func (r *rowReader) close() {
-	for _, c := range r.all {
-		c.close()
-	}
 }
 
 // takesPart reports whether row i of the segment was received before the cut and lies in the window.

@@ -90,12 +90,12 @@ func (d *dedup) scan(ctx context.Context, everything bool, visit func(*idScratch
 		}
 		defer r.close()
 		w := d.scratch[worker]
-		for r.rows < j.unit.rows {
+		for {
 			if err := ctx.Err(); err != nil {
 				return err
 			}
 			s, err := r.segment()
-			if err != nil {
+			if s == nil || err != nil {
 				return err
 			}
 			s.side = j.side
@@ -111,7 +111,6 @@ func (d *dedup) scan(ctx context.Context, everything bool, visit func(*idScratch
 				return err
 			}
 		}
-		return nil
 	})
 }
 
@@ -133,69 +132,49 @@ func (s *idSegment) limit(w *idScratch, cut, from, to crest.Millis) {
 	s.limited, s.only = true, w.rows
 }
 
-// idReader reads a unit's ids, and times where they matter, in segments.
+// idReader reads a unit's ids, and times where they matter.
 type idReader struct {
-	unit     *unit
+	unitReader
 	id       *column
-	time     *column
-	received *column
-	rows     int64 // that have been read
-	current  int   // rows of the segment that was returned last
-	segments idSegment
+	time     *column   // nil when it doesn't matter
+	received *column   // nil likewise
+	last     idSegment // that was returned
 }
 
 // openIDs begins to read a unit. Received times are read when rows may have come after the cut.
 func openIDs(u *unit, times bool, cut crest.Millis) (*idReader, error) {
-	r := &idReader{unit: u}
+	r := &idReader{unitReader: unitReader{unit: u}}
 	var err error
-	if r.id, err = openColumn(u, parquet.FixedLenByteArray, archive.ColumnID); err != nil {
+	if r.id, err = r.open(parquet.FixedLenByteArray, archive.ColumnID); err != nil {
 		return nil, err
 	}
 	if times || u.received.Last >= cut {
-		if r.received, err = openColumn(u, parquet.Int64, archive.ColumnReceived); err != nil {
+		if r.received, err = r.open(parquet.Int64, archive.ColumnReceived); err != nil {
 			return nil, err
 		}
 	}
 	if times {
-		if r.time, err = openColumn(u, parquet.Int64, archive.ColumnTime); err != nil {
+		if r.time, err = r.open(parquet.Int64, archive.ColumnTime); err != nil {
 			return nil, err
 		}
 	}
 	return r, nil
 }
 
-func (r *idReader) columns() []*column { return []*column{r.id, r.time, r.received} }
-
-// segment returns the next rows, as many as all columns have at hand. It is valid until the next call.
+// segment returns the next rows; nil at the end. They are valid until the next call.
 func (r *idReader) segment() (*idSegment, error) {
-	n := int(min(r.unit.rows-r.rows, segmentRows))
-	for _, c := range r.columns() {
-		if c == nil {
-			continue
-		}
-		c.use(r.current)
-		if err := c.fill(); err != nil {
-			return nil, err
-		}
-		n = min(n, c.left)
+	first := r.unit.first + r.rows
+	n, err := r.next()
+	if n == 0 || err != nil {
+		return nil, err
 	}
-	s := idSegment{first: r.unit.first + r.rows, rows: n, ids: r.id.ids[r.id.at*idBytes : (r.id.at+n)*idBytes]}
+	s := idSegment{first: first, rows: n, ids: r.id.ids[r.id.at*idBytes : (r.id.at+n)*idBytes]}
 	if r.time != nil {
 		s.time = r.time.longs[r.time.at : r.time.at+n]
 	}
 	if r.received != nil {
 		s.received = r.received.longs[r.received.at : r.received.at+n]
 	}
-	r.rows += int64(n)
-	r.current = n
-	r.segments = s
-	return &r.segments, nil
-}
-
-func (r *idReader) close() {
-	for _, c := range r.columns() {
-		if c != nil {
-			c.close()
-		}
-	}
+	r.last = s
+	return &r.last, nil
 }
