@@ -39,7 +39,6 @@ type archiveListing struct {
 
 type archiveFile struct {
 	Name string `json:"name"`
-	Rows int64  `json:"rows"`
 }
 
 func readArchive(dir string) (*raw, error) {

@@ -130,15 +130,15 @@ func (r *Recount) checkHour(ctx context.Context, report *Report, h *countedHour)
 
 // checkClaims compares what the manifest says of an hour with its rows.
 func (r *Recount) checkClaims(ctx context.Context, report *Report, where string, h *countedHour) error {
+	var types []string
+	for _, t := range r.config.Types {
+		types = append(types, t.Name)
+	}
 	for _, claim := range []struct {
 		what      string
 		says      uint64
 		condition string
 	}{{"weight", h.Weight, "NOT copy"}, {"duplicates", h.Duplicates, "copy"}} {
-		var types []string
-		for _, t := range r.config.Types {
-			types = append(types, t.Name)
-		}
 		n, err := r.number(ctx, fmt.Sprintf("SELECT CAST(sum(weight) AS BIGINT) FROM rows WHERE %s AND type IN (%s)", claim.condition, quoteAll(types)))
 		if err != nil {
 			return err

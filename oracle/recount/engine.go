@@ -20,7 +20,6 @@ type Config struct {
 	Edge       int64  // milliseconds
 	Candidates int    // kept per board and window
 	Memory     string // of DuckDB, such as "4GiB"; its own default when empty
-	Threads    int    // its own default when 0
 }
 
 // Type is a type of items and the sets of dimensions that narrow its boards.
@@ -51,9 +50,6 @@ func openEngine(ctx context.Context, cfg *Config) (*engine, error) {
 	settings := []string{"SET temp_directory = " + quote(temp), "SET preserve_insertion_order = false"}
 	if cfg.Memory != "" {
 		settings = append(settings, "SET memory_limit = "+quote(cfg.Memory))
-	}
-	if cfg.Threads > 0 {
-		settings = append(settings, fmt.Sprintf("SET threads = %d", cfg.Threads))
 	}
 	for _, s := range settings {
 		if err := e.run(ctx, s); err != nil {

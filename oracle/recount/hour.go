@@ -3,6 +3,7 @@ package recount
 import (
 	"context"
 	"fmt"
+	"slices"
 	"strings"
 	"time"
 
@@ -94,18 +95,18 @@ WHERE received < %d AND %s`, quoteAll(paths), dims, quoteAll(paths), int64(cut),
 // sound reports what is wrong with the rows loaded, "" when they are as the archive promises: all of the hour, in the order of
 // receiving, and none received before it happened.
 func (c *counter) sound(ctx context.Context, hour crest.Millis) (string, error) {
-	for what, query := range map[string]string{
-		"rows of other hours":                   fmt.Sprintf("SELECT count(*) FROM rows WHERE time < %d OR time >= %d", int64(hour), int64(hour.Add(time.Hour))),
-		"rows that happened after their coming": "SELECT count(*) FROM rows WHERE time > received",
-		"rows that are not in order": `SELECT count(*) FROM (
- SELECT received, lag(received) OVER (ORDER BY file, row) AS earlier FROM rows) WHERE earlier > received`,
+	for _, fault := range []struct{ what, query string }{
+		{"rows of other hours", fmt.Sprintf("SELECT count(*) FROM rows WHERE time < %d OR time >= %d", int64(hour), int64(hour.Add(time.Hour)))},
+		{"rows that happened after their coming", "SELECT count(*) FROM rows WHERE time > received"},
+		{"rows that are not in order", `SELECT count(*) FROM (
+ SELECT received, lag(received) OVER (ORDER BY file, row) AS earlier FROM rows) WHERE earlier > received`},
 	} {
-		n, err := c.number(ctx, query)
+		n, err := c.number(ctx, fault.query)
 		if err != nil {
 			return "", err
 		}
 		if n > 0 {
-			return fmt.Sprintf("%d %s", n, what), nil
+			return fmt.Sprintf("%d %s", n, fault.what), nil
 		}
 	}
 	return "", nil
@@ -138,7 +139,7 @@ func (c *counter) onBoards() string {
 		for _, set := range sets {
 			board, condition := quote(t.Name), "type = "+quote(t.Name)
 			for _, d := range set {
-				column := fmt.Sprintf("d%d", c.place(d))
+				column := fmt.Sprintf("d%d", slices.Index(c.config.Dimensions, d))
 				board += fmt.Sprintf(" || %s || %s", quote("/"+d+"="), column)
 				condition += fmt.Sprintf(" AND %s IS NOT NULL AND %s <> ''", column, column)
 			}
@@ -146,13 +147,4 @@ func (c *counter) onBoards() string {
 		}
 	}
 	return strings.Join(parts, "\nUNION ALL ")
-}
-
-func (c *counter) place(dimension string) int {
-	for i, d := range c.config.Dimensions {
-		if d == dimension {
-			return i
-		}
-	}
-	return -1
 }

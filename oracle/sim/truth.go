@@ -1,6 +1,7 @@
 package sim
 
 import (
+	"slices"
 	"time"
 
 	"crest"
@@ -56,11 +57,7 @@ func newTruth(cfg *config.Config, kinds []kind) *Truth {
 		for _, names := range typ.Boards {
 			var set []int
 			for _, name := range names {
-				for i, d := range t.names {
-					if d == name {
-						set = append(set, i)
-					}
-				}
+				set = append(set, slices.Index(t.names, name))
 			}
 			sets = append(sets, set)
 		}
