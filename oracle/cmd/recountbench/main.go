@@ -1,8 +1,8 @@
 // Command recountbench measures a recount of one busy hour: crest recount and embedded DuckDB, each in a process of its own, on the
 // same files in the same run, turn by turn. It compares what they count item by item.
 //
-// DuckDB is asked for less: one event per id and a sum per item, without the neighbour hours, late weights and sorted output
-// of a recount.
+// DuckDB is asked for less: one event per id and a sum per item, without the neighbour hours, late weights, totals and
+// candidates of a recount; once with its output sorted, and once without.
 package main
 
 import (
