@@ -65,6 +65,13 @@ func simulate(t *testing.T, cfg Config) (*Result, *Proof) {
 	for _, d := range proof.First {
 		t.Errorf("seed %d: %s", cfg.Seed, d)
 	}
+	if result.Entries == 0 || result.Stitched == 0 || proof.Compared == 0 || proof.Sent == 0 || proof.Grades.Lists == 0 {
+		t.Errorf("seed %d: something was not checked at all: %d entries, %d stitched lists, %d compared, %d sent, %d graded",
+			cfg.Seed, result.Entries, result.Stitched, proof.Compared, proof.Sent, proof.Grades.Lists)
+	}
+	if result.Stops+result.Crashes != cfg.Restarts {
+		t.Errorf("seed %d: %d stops and %d crashes of %d restarts", cfg.Seed, result.Stops, result.Crashes, cfg.Restarts)
+	}
 	t.Logf("lists that lack an item of the true top 100: %v, at most %d items each", result.Lacking, result.MostLacking)
 	t.Logf("%d of them stitched, largest max_overcount %d; %d counts of hours, %d of them again, until %s; %d items compared; grades: %s",
 		result.Stitched, result.LargestSeam, result.Counts, result.Again, result.Until.Time(), proof.Compared, &proof.Grades)
