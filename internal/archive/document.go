@@ -12,6 +12,8 @@ import (
 	"strings"
 
 	"github.com/zeebo/xxh3"
+
+	"crest/internal/durable"
 )
 
 // document is a small JSON file: a version, a checksum and the content.
@@ -114,7 +116,7 @@ func checksumText(sum xxh3.Uint128) string {
 
 // writeDocument replaces a document and its copy, each as a whole, durably. The copy is never older than the document, so
 // that a reader who needs it finds in it all that the state promises.
-func writeDocument(st storage, path string, content any) error {
+func writeDocument(st durable.Files, path string, content any) error {
 	c, err := json.Marshal(content)
 	if err != nil {
 		return err
@@ -128,38 +130,18 @@ func writeDocument(st storage, path string, content any) error {
 		return err
 	}
 	b = append(b, '\n')
-	if err := replaceFile(st, copyOf(path), b); err != nil {
+	if err := durable.Replace(st, copyOf(path), b); err != nil {
 		return err
 	}
-	if err := replaceFile(st, path, b); err != nil {
+	if err := durable.Replace(st, path, b); err != nil {
 		return err
 	}
 	return st.SyncDir(filepath.Dir(path))
 }
 
-// replaceFile gives a file new contents, all of them or none. Its name is durable once its directory is synced.
-func replaceFile(st storage, path string, b []byte) error {
-	f, err := st.Create(path + asideSuffix)
-	if err != nil {
-		return err
-	}
-	if _, err := f.Write(b); err != nil {
-		_ = f.Close()
-		return err
-	}
-	if err := f.Sync(); err != nil {
-		_ = f.Close()
-		return err
-	}
-	if err := f.Close(); err != nil {
-		return err
-	}
-	return st.Rename(path+asideSuffix, path)
-}
-
 // mendDocument makes a document and its copy the same again, after a crash or damage. The document counts, the copy when that
 // can't be read. It returns what was wrong with the document, "" when it was right, there is neither, or both are damaged.
-func mendDocument(st storage, path string) (wrong string, err error) {
+func mendDocument(st durable.Files, path string) (wrong string, err error) {
 	_, err = readDocumentBytes(path)
 	corrupt, damaged := errors.AsType[*CorruptError](err)
 	good, bad := path, copyOf(path)
@@ -183,7 +165,7 @@ func mendDocument(st storage, path string) (wrong string, err error) {
 	if other, err := os.ReadFile(bad); err == nil && bytes.Equal(b, other) {
 		return "", nil
 	}
-	if err := replaceFile(st, bad, b); err != nil {
+	if err := durable.Replace(st, bad, b); err != nil {
 		return "", err
 	}
 	return wrong, st.SyncDir(filepath.Dir(path))

@@ -11,6 +11,8 @@ import (
 	"syscall"
 	"testing"
 	"time"
+
+	"crest/internal/durable"
 )
 
 // The ways in which a frail disk fails.
@@ -61,13 +63,13 @@ func (f *frail) operation() error {
 	return nil
 }
 
-func (f *frail) Create(path string) (file, error) {
+func (f *frail) Create(path string) (durable.File, error) {
 	f.mu.Lock()
 	defer f.mu.Unlock()
 	if err := f.operation(); err != nil {
 		return nil, err
 	}
-	inner, err := disk{}.Create(path)
+	inner, err := durable.Disk{}.Create(path)
 	node := &inode{}
 	f.files[path] = node
 	return &frailFile{inner, f, path, node}, err
@@ -81,7 +83,7 @@ func (f *frail) Rename(from, to string) error {
 	}
 	f.files[to] = f.files[from]
 	delete(f.files, from)
-	return disk{}.Rename(from, to)
+	return durable.Disk{}.Rename(from, to)
 }
 
 func (f *frail) Remove(path string) error {
@@ -92,7 +94,7 @@ func (f *frail) Remove(path string) error {
 	}
 	delete(f.files, path)
 	delete(f.dirs, path)
-	return disk{}.Remove(path)
+	return durable.Disk{}.Remove(path)
 }
 
 func (f *frail) MakeDir(path string) error {
@@ -102,7 +104,7 @@ func (f *frail) MakeDir(path string) error {
 		return err
 	}
 	f.dirs[path] = false
-	return disk{}.MakeDir(path)
+	return durable.Disk{}.MakeDir(path)
 }
 
 func (f *frail) SyncDir(dir string) error {
@@ -130,7 +132,7 @@ func (f *frail) SyncDir(dir string) error {
 }
 
 type frailFile struct {
-	file
+	durable.File
 	disk *frail
 	path string
 	node *inode
@@ -141,12 +143,12 @@ func (f *frailFile) Write(b []byte) (int, error) {
 	defer f.disk.mu.Unlock()
 	if err := f.disk.operation(); err != nil {
 		n := f.disk.rand.IntN(len(b) + 1)
-		if _, err := f.file.Write(b[:n]); err != nil {
+		if _, err := f.File.Write(b[:n]); err != nil {
 			panic(err)
 		}
 		return n, err
 	}
-	return f.file.Write(b)
+	return f.File.Write(b)
 }
 
 func (f *frailFile) Sync() error {

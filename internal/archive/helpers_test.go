@@ -12,6 +12,7 @@ import (
 	"time"
 
 	"crest"
+	"crest/internal/durable"
 	"crest/internal/eventlog"
 )
 
@@ -211,20 +212,20 @@ func start(tb testing.TB, cfg Config, log eventlog.Log) *running {
 }
 
 // unsynced is a disk that leaves out the syncs, which would be most of a test's time.
-type unsynced struct{ disk }
+type unsynced struct{ durable.Disk }
 
 func (unsynced) SyncDir(string) error { return nil }
 
-func (u unsynced) Create(path string) (file, error) {
-	f, err := u.disk.Create(path)
+func (u unsynced) Create(path string) (durable.File, error) {
+	f, err := u.Disk.Create(path)
 	return unsyncedFile{f}, err
 }
 
-type unsyncedFile struct{ file }
+type unsyncedFile struct{ durable.File }
 
 func (unsyncedFile) Sync() error { return nil }
 
-func startOn(tb testing.TB, cfg Config, st storage, log eventlog.Log) *running {
+func startOn(tb testing.TB, cfg Config, st durable.Files, log eventlog.Log) *running {
 	tb.Helper()
 	w, err := open(cfg, st)
 	if err != nil {

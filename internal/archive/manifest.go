@@ -65,10 +65,15 @@ const (
 
 func fileName(number int) string { return fmt.Sprintf("%06d%s", number, parquetSuffix) }
 
-// hourDir returns the directory of an hour, "date=2026-11-30/hour=09".
+// hourLayout is the name of an hour's directory, below that of its day.
+const hourLayout = "date=2006-01-02/hour=15"
+
+// hourName returns the name of an hour's directory, "date=2026-11-30/hour=09".
+func hourName(start crest.Millis) string { return start.Time().Format(hourLayout) }
+
+// hourDir returns the directory of an hour.
 func hourDir(dir string, start crest.Millis) string {
-	t := start.Time()
-	return filepath.Join(dir, t.Format("date=2006-01-02"), t.Format("hour=15"))
+	return filepath.Join(dir, filepath.FromSlash(hourName(start)))
 }
 
 // readManifest fails with fs.ErrNotExist when the hour has none.

@@ -9,14 +9,15 @@ import (
 	"github.com/zeebo/xxh3"
 
 	"crest"
+	"crest/internal/durable"
 )
 
-// output is a file that is being written, under its name with asideSuffix.
+// output is a file that is being written, under its name with durable.AsideSuffix.
 type output struct {
 	hour    crest.Millis
 	path    string // that it will have
 	facts   File   // of what has been written; complete when finished
-	file    file
+	file    durable.File
 	parquet *parquet.GenericWriter[row]
 	sum     *xxh3.Hasher
 	used    uint64 // when a block was last written to it, in the sink's count of blocks
@@ -25,7 +26,7 @@ type output struct {
 // create begins a file. The writer is one that has finished its last, or nil.
 func (s *sink) create(hour crest.Millis, name string, pq *parquet.GenericWriter[row]) (*output, error) {
 	o := &output{hour: hour, path: filepath.Join(hourDir(s.dir, hour), name), facts: File{Name: name}, sum: xxh3.New()}
-	f, err := s.storage.Create(o.path + asideSuffix)
+	f, err := s.storage.Create(o.path + durable.AsideSuffix)
 	if err != nil {
 		return nil, fmt.Errorf("begin archive file: %w", err)
 	}

@@ -10,6 +10,7 @@ import (
 	"strings"
 
 	"crest"
+	"crest/internal/durable"
 )
 
 // recover gets the archive into the order of its last commit: what a commit had begun and not finished is taken back, and
@@ -71,7 +72,7 @@ func (w *Writer) mend(path string) error {
 // tidy leaves of an hour what its manifest lists as of the state. A known hour has a manifest, or has lost it.
 func (w *Writer) tidy(hour crest.Millis, state State, known bool) error {
 	dir := hourDir(w.cfg.Dir, hour)
-	if err := makeDirs(w.storage, w.cfg.Dir, dir); err != nil {
+	if err := durable.MakeDirs(w.storage, w.cfg.Dir, hourName(hour)); err != nil {
 		return err
 	}
 	if err := w.removeAside(dir); err != nil {
@@ -143,7 +144,7 @@ func (w *Writer) removeAside(dir string) error {
 		return err
 	}
 	for _, e := range entries {
-		if strings.HasSuffix(e.Name(), asideSuffix) && !e.IsDir() {
+		if strings.HasSuffix(e.Name(), durable.AsideSuffix) && !e.IsDir() {
 			if err := w.storage.Remove(filepath.Join(dir, e.Name())); err != nil {
 				return err
 			}

@@ -12,6 +12,7 @@ import (
 	"github.com/parquet-go/parquet-go"
 
 	"crest"
+	"crest/internal/durable"
 )
 
 // sink writes the blocks that a feed sends, and commits. It ends with its first error: what it has not committed by then is
@@ -19,7 +20,7 @@ import (
 type sink struct {
 	w       *Writer
 	dir     string
-	storage storage
+	storage durable.Files
 	free    chan<- *block
 
 	state  record                   // as committed
@@ -101,8 +102,7 @@ func (s *sink) change(hour crest.Millis) (*change, error) {
 	if c := s.hours[hour]; c != nil {
 		return c, nil
 	}
-	dir := hourDir(s.dir, hour)
-	if err := makeDirs(s.storage, s.dir, dir); err != nil {
+	if err := durable.MakeDirs(s.storage, s.dir, hourName(hour)); err != nil {
 		return nil, err
 	}
 	m, err := readManifest(s.dir, hour)
@@ -174,7 +174,7 @@ func (s *sink) commit(state State) error {
 	done := Commit{Watermark: state.Watermark, Hours: len(starts)}
 	for _, start := range starts {
 		for _, o := range s.hours[start].finished {
-			if err := s.storage.Rename(o.path+asideSuffix, o.path); err != nil {
+			if err := s.storage.Rename(o.path+durable.AsideSuffix, o.path); err != nil {
 				return err
 			}
 			done.Files++
@@ -225,22 +225,4 @@ func (s *sink) list(c *change, state State) error {
 	m.Before, m.Now = m.Now, listing{Offset: state.Offset, Files: files}
 	path := filepath.Join(hourDir(s.dir, m.Hour), manifestName)
 	return writeDocument(s.storage, path, m)
-}
-
-// makeDirs makes a directory below dir durably, with those between.
-func makeDirs(st storage, dir, path string) error {
-	if path == dir {
-		return nil
-	}
-	parent := filepath.Dir(path)
-	if err := makeDirs(st, dir, parent); err != nil {
-		return err
-	}
-	if exists(path) {
-		return nil
-	}
-	if err := st.MakeDir(path); err != nil {
-		return err
-	}
-	return st.SyncDir(parent)
 }

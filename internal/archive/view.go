@@ -93,7 +93,7 @@ func listHours(dir string) ([]crest.Millis, error) {
 		if err != nil {
 			return nil, err
 		}
-		t, err := time.ParseInLocation("date=2006-01-02/hour=15", filepath.ToSlash(rel), time.UTC)
+		t, err := time.ParseInLocation(hourLayout, filepath.ToSlash(rel), time.UTC)
 		if err != nil {
 			continue
 		}

@@ -14,6 +14,7 @@ import (
 
 	"crest"
 	"crest/internal/dirlock"
+	"crest/internal/durable"
 	"crest/internal/eventlog"
 )
 
@@ -25,7 +26,7 @@ const lockName = "LOCK" // held by the process that writes
 // that it starts and awaits compresses and writes them (sink).
 type Writer struct {
 	cfg     Config
-	storage storage
+	storage durable.Files
 	lock    *dirlock.Lock
 	retry   retry
 	state   record // as of the last commit before Run, or before it tried again
@@ -55,16 +56,16 @@ func (e *permanentError) Unwrap() error { return e.error }
 
 // Open prepares the archive in a directory for writing, or makes one, and gets it into order after a crash. It fails when
 // another process writes to it.
-func Open(cfg Config) (*Writer, error) { return open(cfg, disk{}) }
+func Open(cfg Config) (*Writer, error) { return open(cfg, durable.Disk{}) }
 
-func open(cfg Config, st storage) (_ *Writer, err error) {
+func open(cfg Config, st durable.Files) (_ *Writer, err error) {
 	if err := cfg.Validate(); err != nil {
 		return nil, err
 	}
 	cfg.setDefaults()
 	w := &Writer{cfg: cfg, storage: st, retry: retry{time.Second, 30 * time.Second}}
 	if !exists(cfg.Dir) {
-		if err := os.MkdirAll(cfg.Dir, dirMode); err != nil {
+		if err := os.MkdirAll(cfg.Dir, durable.DirMode); err != nil {
 			return nil, fmt.Errorf("make the archive: %w", err)
 		}
 		if err := st.SyncDir(filepath.Dir(cfg.Dir)); err != nil {

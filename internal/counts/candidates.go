@@ -6,6 +6,8 @@ import (
 	"io"
 
 	"github.com/parquet-go/parquet-go"
+
+	"crest/internal/durable"
 )
 
 // candidateRow is a row of a candidates file, as Parquet has it.
@@ -23,7 +25,7 @@ type CandidateWriter struct {
 }
 
 // CreateCandidatesIn begins a candidates file, like CreateIn.
-func CreateCandidatesIn(files Files, path string) (*CandidateWriter, error) {
+func CreateCandidatesIn(files durable.Files, path string) (*CandidateWriter, error) {
 	sheet, err := newSheetWriter[candidateRow](files, path, kindCandidates)
 	if err != nil {
 		return nil, err

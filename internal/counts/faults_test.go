@@ -9,13 +9,15 @@ import (
 	"slices"
 	"strings"
 	"testing"
+
+	"crest/internal/durable"
 )
 
 var errFault = errors.New("fault")
 
 // faultyFiles fail at one operation, and at every one after it if dead.
 type faultyFiles struct {
-	osFiles
+	durable.Disk
 	left int
 	dead bool
 	last string // the operation that failed first
@@ -29,11 +31,11 @@ func (f *faultyFiles) fails(operation string) bool {
 	return f.left == 0 || f.dead && f.left < 0
 }
 
-func (f *faultyFiles) Create(name string) (File, error) {
+func (f *faultyFiles) Create(name string) (durable.File, error) {
 	if f.fails("create") {
 		return nil, errFault
 	}
-	file, err := f.osFiles.Create(name)
+	file, err := f.Disk.Create(name)
 	return &faultyFile{file, f}, err
 }
 
@@ -41,25 +43,25 @@ func (f *faultyFiles) Rename(from, to string) error {
 	if f.fails("rename") {
 		return errFault
 	}
-	return f.osFiles.Rename(from, to)
+	return f.Disk.Rename(from, to)
 }
 
 func (f *faultyFiles) Remove(name string) error {
 	if f.fails("remove") {
 		return errFault
 	}
-	return f.osFiles.Remove(name)
+	return f.Disk.Remove(name)
 }
 
 func (f *faultyFiles) SyncDir(name string) error {
 	if f.fails("sync directory") {
 		return errFault
 	}
-	return f.osFiles.SyncDir(name)
+	return f.Disk.SyncDir(name)
 }
 
 type faultyFile struct {
-	File
+	durable.File
 	files *faultyFiles
 }
 
@@ -119,7 +121,7 @@ func TestFaultsLeaveNothingHalf(t *testing.T) {
 			} else {
 				table.Close()
 			}
-			if _, err := os.Stat(path + aside); !dead && !errors.Is(err, fs.ErrNotExist) {
+			if _, err := os.Stat(path + durable.AsideSuffix); !dead && !errors.Is(err, fs.ErrNotExist) {
 				t.Fatalf("fault at operation %d, %s: the file aside is left: %v", n, files.last, err)
 			}
 		}
@@ -132,7 +134,7 @@ func TestFaultsLeaveNothingHalf(t *testing.T) {
 }
 
 // write writes rows and goes on after errors, as a careless caller would.
-func write(files Files, path string, rows []Row) (Info, error) {
+func write(files durable.Files, path string, rows []Row) (Info, error) {
 	w, err := CreateIn(files, path)
 	if err != nil {
 		return Info{}, err
@@ -161,7 +163,7 @@ func TestWriterRefusesDisorder(t *testing.T) {
 		"repeats too many": {{"b", "x", 1, MaxCount + 1}},
 	} {
 		dir := t.TempDir()
-		if _, err := write(osFiles{}, filepath.Join(dir, "x"), rows); err == nil {
+		if _, err := write(durable.Disk{}, filepath.Join(dir, "x"), rows); err == nil {
 			t.Errorf("%s: written", name)
 		}
 		if left, err := os.ReadDir(dir); err != nil || len(left) > 0 {

@@ -4,6 +4,7 @@ import (
 	"fmt"
 
 	"crest"
+	"crest/internal/durable"
 )
 
 // lateRow is a row of a late file, as Parquet has it.
@@ -24,7 +25,7 @@ type LateWriter struct {
 func CreateLate(path string) (*LateWriter, error) { return CreateLateIn(nil, path) }
 
 // CreateLateIn is CreateLate in other files than the operating system's.
-func CreateLateIn(files Files, path string) (*LateWriter, error) {
+func CreateLateIn(files durable.Files, path string) (*LateWriter, error) {
 	sheet, err := newSheetWriter[lateRow](files, path, kindLate, sortedBy("board", "item", "received"))
 	if err != nil {
 		return nil, err

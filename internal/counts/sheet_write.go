@@ -9,6 +9,8 @@ import (
 
 	"github.com/parquet-go/parquet-go"
 	"github.com/parquet-go/parquet-go/compress/zstd"
+
+	"crest/internal/durable"
 )
 
 // The keys of a file's own metadata. Callers' keys begin otherwise.
@@ -44,9 +46,9 @@ type sheetWriter[T any] struct {
 	closed    bool
 }
 
-func newSheetWriter[T any](files Files, path, kind string, options ...parquet.WriterOption) (*sheetWriter[T], error) {
+func newSheetWriter[T any](files durable.Files, path, kind string, options ...parquet.WriterOption) (*sheetWriter[T], error) {
 	if files == nil {
-		files = osFiles{}
+		files = durable.Disk{}
 	}
 	out, err := newOutput(files, path)
 	if err != nil {

@@ -13,7 +13,7 @@ type Top struct {
 	rest uint64
 }
 
-// NewTop returns a selection of n, at least 1.
+// NewTop returns a selection of n, of none when n is not positive.
 func NewTop(n int) *Top { return &Top{n: n} }
 
 // Add takes an item in. It copies what it keeps. An item without a count is no candidate.
@@ -23,7 +23,7 @@ func (t *Top) Add(id string, count uint64, hours []uint64) {
 	case len(t.heap) < t.n:
 		t.heap = append(t.heap, Candidate{strings.Clone(id), count, slices.Clone(hours)})
 		t.up(len(t.heap) - 1)
-	case ranksBefore(id, count, t.heap[0].ID, t.heap[0].Count):
+	case len(t.heap) > 0 && ranksBefore(id, count, t.heap[0].ID, t.heap[0].Count):
 		t.rest = max(t.rest, t.heap[0].Count)
 		t.heap[0] = Candidate{strings.Clone(id), count, append(t.heap[0].Hours[:0], hours...)}
 		t.down(0)

@@ -4,6 +4,8 @@ import (
 	"fmt"
 
 	"github.com/parquet-go/parquet-go"
+
+	"crest/internal/durable"
 )
 
 // countRow is a row of a counts file, as Parquet has it.
@@ -25,7 +27,7 @@ type Writer struct {
 func Create(path string) (*Writer, error) { return CreateIn(nil, path) }
 
 // CreateIn is Create in other files than the operating system's.
-func CreateIn(files Files, path string) (*Writer, error) {
+func CreateIn(files durable.Files, path string) (*Writer, error) {
 	sheet, err := newSheetWriter[countRow](files, path, kindCounts,
 		parquet.BloomFilters(parquet.SplitBlockFilter(bloomBits, "item")),
 		sortedBy("board", "item"))

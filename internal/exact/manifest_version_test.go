@@ -9,6 +9,8 @@ import (
 	"strings"
 	"testing"
 	"time"
+
+	"crest/internal/durable"
 )
 
 // Counts that a later program wrote are left as they are, whichever of the manifests it has written.
@@ -25,7 +27,7 @@ func TestNewerManifest(t *testing.T) {
 			t.Fatal(err)
 		}
 		newer := strings.Replace(string(b), `{"format":1`, `{"format":2`, 1)
-		if err := os.WriteFile(path, []byte(newer), fileMode); err != nil {
+		if err := os.WriteFile(path, []byte(newer), durable.FileMode); err != nil {
 			t.Fatal(err)
 		}
 		want := contents(t, w.config.Dir)
@@ -38,7 +40,7 @@ func TestNewerManifest(t *testing.T) {
 			t.Errorf("load with %s: %v", name, err)
 		}
 		sameContents(t, contents(t, w.config.Dir), want)
-		if err := os.WriteFile(path, b, fileMode); err != nil {
+		if err := os.WriteFile(path, b, durable.FileMode); err != nil {
 			t.Fatal(err)
 		}
 	}

@@ -10,13 +10,14 @@ import (
 	"crest"
 	"crest/internal/archive"
 	"crest/internal/dirlock"
+	"crest/internal/durable"
 )
 
 // Recounter counts hours in rounds. Methods may be called concurrently; rounds take turns, also with those of other
 // processes on the same directory.
 type Recounter struct {
 	config  Config
-	storage storage
+	storage durable.Files
 
 	mu     sync.Mutex
 	forced map[crest.Millis]bool
@@ -36,7 +37,7 @@ func NewRecounter(config Config) (*Recounter, error) {
 	}
 	config.setDefaults()
 	return &Recounter{
-		config: config, storage: disk{}, forced: map[crest.Millis]bool{}, verify: true,
+		config: config, storage: durable.Disk{}, forced: map[crest.Millis]bool{}, verify: true,
 		failed: map[string]error{}, stamps: map[string]stamp{},
 	}, nil
 }
@@ -105,7 +106,7 @@ const (
 // recounter is at work it waits, until ctx ends. Damage is an error only when a round can't go on around it: what it is and what
 // it keeps from being counted is in Result.Problems.
 func (r *Recounter) Round(ctx context.Context) (Result, error) {
-	if err := os.MkdirAll(r.config.Dir, dirMode); err != nil {
+	if err := os.MkdirAll(r.config.Dir, durable.DirMode); err != nil {
 		return Result{}, fmt.Errorf("recount: %w", err)
 	}
 	lock, err := dirlock.Wait(ctx, r.config.Dir, lockName, func(holder string) {

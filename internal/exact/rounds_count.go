@@ -10,6 +10,7 @@ import (
 	"crest"
 	"crest/internal/archive"
 	"crest/internal/counts"
+	"crest/internal/durable"
 )
 
 // hourFormat changes when other counts, or the same in other bytes, come of the same events.
@@ -220,7 +221,7 @@ func (x *round) ownShapes() []string { return shapesOf(withoutNarrow(x.config.Ty
 
 func (x *round) writeBoards(ctx context.Context, in hourInput, entry *hourEntry, types []TypeBoards) error {
 	below := hourDir(in.hour)
-	if err := makeDirs(x.storage, x.dir, below); err != nil {
+	if err := durable.MakeDirs(x.storage, x.dir, below); err != nil {
 		return err
 	}
 	entry.Counts = &fileEntry{Name: below + "/" + countsPrefix + entry.ID + parquetSuffix}

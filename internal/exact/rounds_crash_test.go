@@ -9,7 +9,7 @@ import (
 	"testing"
 	"time"
 
-	"crest/internal/counts"
+	"crest/internal/durable"
 )
 
 var errDead = errors.New("the power is gone")
@@ -17,7 +17,7 @@ var errDead = errors.New("the power is gone")
 // mortal is a disk whose power goes at one operation. What had not been synced by then is lost, or kept in part: contents of
 // files, and names of a directory.
 type mortal struct {
-	disk
+	durable.Disk
 	random   *rand.Rand
 	left     int // operations until the power goes
 	unsynced map[string]bool
@@ -57,7 +57,7 @@ func (m *mortal) lose() {
 
 // put makes a file as it was.
 func put(path string, content []byte) {
-	if err := errors.Join(os.MkdirAll(filepath.Dir(path), dirMode), os.WriteFile(path, content, fileMode)); err != nil {
+	if err := errors.Join(os.MkdirAll(filepath.Dir(path), durable.DirMode), os.WriteFile(path, content, durable.FileMode)); err != nil {
 		panic(err)
 	}
 }
@@ -67,11 +67,11 @@ func (m *mortal) change(path string, undo func()) {
 	m.undo[dir] = append(m.undo[dir], undo)
 }
 
-func (m *mortal) Create(path string) (counts.File, error) {
+func (m *mortal) Create(path string) (durable.File, error) {
 	if err := m.spend(); err != nil {
 		return nil, err
 	}
-	f, err := m.disk.Create(path)
+	f, err := m.Disk.Create(path)
 	m.unsynced[path] = true
 	m.change(path, func() { os.Remove(path) })
 	return &mortalFile{f, m, path}, err
@@ -99,7 +99,7 @@ func (m *mortal) Rename(from, to string) error {
 			os.Remove(to)
 		}
 	})
-	return m.disk.Rename(from, to)
+	return m.Disk.Rename(from, to)
 }
 
 func (m *mortal) Remove(path string) error {
@@ -112,14 +112,14 @@ func (m *mortal) Remove(path string) error {
 			put(path, content)
 		})
 	}
-	return m.disk.Remove(path)
+	return m.Disk.Remove(path)
 }
 
 func (m *mortal) MakeDir(path string) error {
 	if err := m.spend(); err != nil {
 		return err
 	}
-	return m.disk.MakeDir(path)
+	return m.Disk.MakeDir(path)
 }
 
 func (m *mortal) SyncDir(path string) error {
@@ -131,7 +131,7 @@ func (m *mortal) SyncDir(path string) error {
 }
 
 type mortalFile struct {
-	counts.File
+	durable.File
 	disk *mortal
 	path string
 }

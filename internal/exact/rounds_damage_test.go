@@ -13,6 +13,7 @@ import (
 
 	"crest/internal/archive"
 	"crest/internal/counts"
+	"crest/internal/durable"
 )
 
 // harm does something to a file, and undoes it.
@@ -38,7 +39,7 @@ func harms(random *rand.Rand) []harm {
 				t.Fatal(err)
 			}
 			b[random.IntN(len(b))] ^= 1 << random.IntN(8)
-			if err := os.WriteFile(path, b, fileMode); err != nil {
+			if err := os.WriteFile(path, b, durable.FileMode); err != nil {
 				t.Fatal(err)
 			}
 		}},
@@ -237,7 +238,7 @@ func TestManifestFromHours(t *testing.T) {
 	before := w.load()
 	for _, archived := range []bool{true, false} {
 		for _, name := range []string{manifestName, beforeName} {
-			if err := os.WriteFile(filepath.Join(w.config.Dir, name), []byte("rubbish"), fileMode); err != nil {
+			if err := os.WriteFile(filepath.Join(w.config.Dir, name), []byte("rubbish"), durable.FileMode); err != nil {
 				t.Fatal(err)
 			}
 		}
@@ -335,7 +336,7 @@ func TestHourFromTotals(t *testing.T) {
 	w.check(s, false)
 
 	// Put back from a backup, it counts again.
-	if err := os.WriteFile(path, []byte(want[filepath.FromSlash(hour.Counts.Name)]), fileMode); err != nil {
+	if err := os.WriteFile(path, []byte(want[filepath.FromSlash(hour.Counts.Name)]), durable.FileMode); err != nil {
 		t.Fatal(err)
 	}
 	w.count(w.recounter())

@@ -17,6 +17,7 @@ import (
 	"crest/internal/archive"
 	"crest/internal/counts"
 	"crest/internal/dirlock"
+	"crest/internal/durable"
 	"crest/internal/exact/exacttest"
 	"crest/internal/list"
 )
@@ -269,7 +270,7 @@ func TestOldHoursAreNotReadAgain(t *testing.T) {
 func TestRecountersTakeTurns(t *testing.T) {
 	w := newWorld(t, []exacttest.Received{event("a", 30*time.Minute, 0), event("a", 90*time.Minute, 0)})
 	w.advance(testHour.Add(75 * time.Minute))
-	if err := os.MkdirAll(w.config.Dir, dirMode); err != nil {
+	if err := os.MkdirAll(w.config.Dir, durable.DirMode); err != nil {
 		t.Fatal(err)
 	}
 	lock, err := dirlock.Wait(t.Context(), w.config.Dir, lockName, func(string) { t.Error("nobody holds it") })

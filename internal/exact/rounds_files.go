@@ -1,87 +1,18 @@
 package exact
 
 import (
-	"errors"
 	"io/fs"
 	"os"
 	"path/filepath"
 	"slices"
 	"strings"
 
-	"crest/internal/counts"
+	"crest/internal/durable"
 )
-
-// storage is what a recounter writes through; tests let it fail and die. Paths are those of the operating system.
-type storage interface {
-	counts.Files
-	MakeDir(path string) error // its parent exists; no error when it exists
-}
-
-const (
-	fileMode = 0o640 // as the archive's: any tool reads them
-	dirMode  = 0o750
-)
-
-// disk is the storage of the operating system.
-type disk struct{}
-
-func (disk) Create(path string) (counts.File, error) {
-	return os.OpenFile(path, os.O_WRONLY|os.O_CREATE|os.O_TRUNC, fileMode)
-}
-
-func (disk) Rename(from, to string) error { return os.Rename(from, to) }
-
-func (disk) Remove(path string) error { return os.Remove(path) }
-
-func (disk) SyncDir(path string) error {
-	d, err := os.Open(path)
-	if err != nil {
-		return err
-	}
-	return errors.Join(d.Sync(), d.Close())
-}
-
-func (disk) MakeDir(path string) error {
-	err := os.Mkdir(path, dirMode)
-	if errors.Is(err, fs.ErrExist) {
-		return nil
-	}
-	return err
-}
-
-// makeDirs makes the directories of a path below dir, which exists, and returns once they are on disk.
-func makeDirs(st storage, dir, below string) error {
-	for part := range strings.SplitSeq(below, "/") {
-		next := filepath.Join(dir, part)
-		if info, err := os.Stat(next); err == nil && info.IsDir() {
-			dir = next
-			continue
-		}
-		if err := st.MakeDir(next); err != nil {
-			return err
-		}
-		if err := st.SyncDir(dir); err != nil {
-			return err
-		}
-		dir = next
-	}
-	return nil
-}
 
 // replaceFile makes a file of these bytes, or replaces the one of that name, in one step and durably.
-func replaceFile(st storage, path string, content []byte) error {
-	f, err := st.Create(path + asideSuffix)
-	if err != nil {
-		return err
-	}
-	_, err = f.Write(content)
-	if err == nil {
-		err = f.Sync()
-	}
-	if err := errors.Join(err, f.Close()); err != nil {
-		return err
-	}
-	if err := st.Rename(path+asideSuffix, path); err != nil {
+func replaceFile(st durable.Files, path string, content []byte) error {
+	if err := durable.Replace(st, path, content); err != nil {
 		return err
 	}
 	return st.SyncDir(filepath.Dir(path))
@@ -91,7 +22,7 @@ func replaceFile(st storage, path string, content []byte) error {
 func ours(rel string) bool {
 	parts := strings.Split(rel, "/")
 	name := parts[len(parts)-1]
-	if strings.HasSuffix(name, asideSuffix) {
+	if strings.HasSuffix(name, durable.AsideSuffix) {
 		return true
 	}
 	switch {
@@ -113,7 +44,7 @@ const (
 
 // sweep removes what neither of the manifests refers to: what an interrupted round left, and files that have been
 // replaced. Directories that are empty by that go as well.
-func sweep(st storage, dir string, keep ...*manifest) error {
+func sweep(st durable.Files, dir string, keep ...*manifest) error {
 	kept := map[string]bool{}
 	for _, m := range keep {
 		if m != nil {

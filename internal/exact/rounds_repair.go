@@ -9,6 +9,7 @@ import (
 	"slices"
 
 	"crest/internal/counts"
+	"crest/internal/durable"
 )
 
 // repair makes an hour's damaged files as they were, if that is possible, so that nothing else changes; else it counts the
@@ -84,7 +85,7 @@ func (x *round) restoreFrom(ctx context.Context, h *hourEntry, inputs []input) e
 	if err != nil {
 		return err
 	}
-	if err := makeDirs(x.storage, x.dir, hourDir(h.Start)); err != nil {
+	if err := durable.MakeDirs(x.storage, x.dir, hourDir(h.Start)); err != nil {
 		return err
 	}
 	w, err := counts.CreateIn(x.storage, h.Counts.path(x.dir))

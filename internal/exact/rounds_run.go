@@ -12,12 +12,13 @@ import (
 	"crest"
 	"crest/internal/archive"
 	"crest/internal/counts"
+	"crest/internal/durable"
 )
 
 // round is one round. The directory is its own while it lasts.
 type round struct {
 	config  *Config
-	storage storage
+	storage durable.Files
 	dir     string
 	view    *archive.View
 	sight   sight

@@ -11,6 +11,7 @@ import (
 
 	"crest"
 	"crest/internal/counts"
+	"crest/internal/durable"
 )
 
 // totalFormat changes when other totals, or the same in other bytes, come of the same hours.
@@ -86,7 +87,7 @@ func totalID(t *totalEntry, hours []hourEntry, b beginnings, candidates int) str
 }
 
 func (x *round) makeTotal(ctx context.Context, w crest.Window, t *totalEntry, hours []hourEntry) error {
-	if err := makeDirs(x.storage, x.dir, totalsDir); err != nil {
+	if err := durable.MakeDirs(x.storage, x.dir, totalsDir); err != nil {
 		return err
 	}
 	base := totalsDir + "/" + w.Name + "-" + t.ID

@@ -10,6 +10,7 @@ import (
 
 	"crest"
 	"crest/internal/counts"
+	"crest/internal/durable"
 	"crest/internal/exact/exacttest"
 )
 
@@ -20,7 +21,7 @@ func BenchmarkTotals(b *testing.B) {
 	config.Dir, config.Archive = b.TempDir(), b.TempDir()
 	config.setDefaults()
 	config.Candidates = defaultCandidates
-	x := &round{config: &config, storage: disk{}, dir: config.Dir, old: &manifest{}, m: &manifest{}, stale: map[string]bool{}}
+	x := &round{config: &config, storage: durable.Disk{}, dir: config.Dir, old: &manifest{}, m: &manifest{}, stale: map[string]bool{}}
 	random := rand.New(rand.NewPCG(1, 1))
 	for h := range 25 {
 		entry := hourEntry{hourCount: hourCount{Start: testHour.Add(time.Duration(h) * time.Hour), ID: fmt.Sprint(h)}}

@@ -1,9 +1,10 @@
 package disklog
 
 import (
-	"fmt"
 	"io"
 	"os"
+
+	"crest/internal/durable"
 )
 
 // storage is what the log writes through; tests put failures and power loss behind it.
@@ -51,17 +52,7 @@ func (disk) Open(path string) (file, int64, error) {
 
 func (disk) Remove(path string) error { return os.Remove(path) }
 
-func (disk) SyncDir(dir string) error {
-	f, err := os.Open(dir)
-	if err != nil {
-		return err
-	}
-	defer f.Close()
-	if err := f.Sync(); err != nil {
-		return fmt.Errorf("sync directory: %w", err)
-	}
-	return nil
-}
+func (disk) SyncDir(dir string) error { return durable.Disk{}.SyncDir(dir) }
 
 // reserveBytes is how much of the disk is reserved at once for what will be appended: a sync that need not allocate is
 // quicker (docs/decisions/002-disk-log.md has figures).
