@@ -84,7 +84,7 @@ func (w *CandidateWriter) check(board string, list []Candidate, rest uint64) err
 			return fmt.Errorf("board %q: an item of %d bytes; at most %d are possible", board, len(c.ID), MaxItemBytes)
 		case c.Count == 0 || c.Count > MaxCount:
 			return fmt.Errorf("board %q, item %q: a count outside 1 to %d", board, c.ID, MaxCount)
-		case i > 0 && !ranksBefore(list[i-1].ID, list[i-1].Count, c.ID, c.Count):
+		case i > 0 && !RanksBefore(list[i-1].ID, list[i-1].Count, c.ID, c.Count):
 			return fmt.Errorf("board %q: item %q with %d can't come after item %q with %d",
 				board, c.ID, c.Count, list[i-1].ID, list[i-1].Count)
 		case len(c.Hours) > MaxHours || len(c.Hours) != len(list[0].Hours):

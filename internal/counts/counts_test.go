@@ -318,7 +318,7 @@ func TestMergeNamesWhatGoesBelowZero(t *testing.T) {
 func TestTop(t *testing.T) {
 	r := newRand(t)
 	for range 200 {
-		n := 1 + r.IntN(20)
+		n := r.IntN(20)
 		top := NewTop(n)
 		var all []Candidate
 		for i := range r.IntN(100) {

@@ -23,7 +23,7 @@ func (t *Top) Add(id string, count uint64, hours []uint64) {
 	case len(t.heap) < t.n:
 		t.heap = append(t.heap, Candidate{strings.Clone(id), count, slices.Clone(hours)})
 		t.up(len(t.heap) - 1)
-	case len(t.heap) > 0 && ranksBefore(id, count, t.heap[0].ID, t.heap[0].Count):
+	case len(t.heap) > 0 && RanksBefore(id, count, t.heap[0].ID, t.heap[0].Count):
 		t.rest = max(t.rest, t.heap[0].Count)
 		t.heap[0] = Candidate{strings.Clone(id), count, append(t.heap[0].Hours[:0], hours...)}
 		t.down(0)
@@ -37,7 +37,7 @@ func (t *Top) Take() (list []Candidate, rest uint64) {
 	list, rest = t.heap, t.rest
 	t.heap, t.rest = nil, 0
 	slices.SortFunc(list, func(a, b Candidate) int {
-		if ranksBefore(a.ID, a.Count, b.ID, b.Count) {
+		if RanksBefore(a.ID, a.Count, b.ID, b.Count) {
 			return -1
 		}
 		return 1
@@ -47,7 +47,7 @@ func (t *Top) Take() (list []Candidate, rest uint64) {
 
 // after reports whether the i-th of the heap ranks after the j-th.
 func (t *Top) after(i, j int) bool {
-	return ranksBefore(t.heap[j].ID, t.heap[j].Count, t.heap[i].ID, t.heap[i].Count)
+	return RanksBefore(t.heap[j].ID, t.heap[j].Count, t.heap[i].ID, t.heap[i].Count)
 }
 
 func (t *Top) up(i int) {
@@ -73,7 +73,7 @@ func (t *Top) down(i int) {
 	}
 }
 
-// ranksBefore is the order of ranks: count descending, then id ascending by bytes.
-func ranksBefore(id1 string, count1 uint64, id2 string, count2 uint64) bool {
+// RanksBefore is the order of ranks: count descending, then id ascending by bytes.
+func RanksBefore(id1 string, count1 uint64, id2 string, count2 uint64) bool {
 	return count1 > count2 || count1 == count2 && id1 < id2
 }

@@ -1,11 +1,14 @@
 package grade
 
 import (
+	"cmp"
+	"math"
 	"slices"
 	"strings"
 	"time"
 
 	"crest"
+	"crest/internal/counts"
 )
 
 // wellKnown is the n of the recall that every list is graded by, whatever its K.
@@ -21,7 +24,7 @@ type Comparison struct {
 	listed map[string]int // place in the list by id
 	truths []uint64       // of the entries
 	again  []uint64       // repeats of the entries
-	top    top            // the true top K
+	top    *counts.Top    // the true top K
 	absent Finding        // the item off the list that has most
 	grade  Grade
 }
@@ -30,7 +33,7 @@ type Comparison struct {
 func Compare(l *crest.List) *Comparison {
 	c := &Comparison{
 		list: l, listed: make(map[string]int, len(l.Top)),
-		truths: make([]uint64, len(l.Top)), again: make([]uint64, len(l.Top)), top: top{k: l.K},
+		truths: make([]uint64, len(l.Top)), again: make([]uint64, len(l.Top)), top: counts.NewTop(l.K),
 	}
 	for i := range l.Top {
 		c.listed[l.Top[i].ID] = i
@@ -55,15 +58,15 @@ func (c *Comparison) Add(id string, truth, repeats uint64) {
 	}
 	c.grade.Items++
 	c.grade.Total += truth
-	c.top.add(id, truth)
+	c.top.Add(id, truth, nil)
 	if listed {
 		return
 	}
 	if truth > c.list.Cutoff {
 		c.grade.AboveCutoff++
 	}
-	if a := &c.absent; truth > a.Truth || truth == a.Truth && id < a.ID {
-		*a = Finding{Fault: FaultAboveCutoff, ID: strings.Clone(id), Count: c.list.Cutoff, Truth: truth, Repeats: repeats}
+	if counts.RanksBefore(id, truth, c.absent.ID, c.absent.Truth) {
+		c.absent = Finding{Fault: FaultAboveCutoff, ID: strings.Clone(id), Count: c.list.Cutoff, Truth: truth, Repeats: repeats}
 	}
 }
 
@@ -71,7 +74,7 @@ func (c *Comparison) Add(id string, truth, repeats uint64) {
 // what it promises of its counts from below, and so of its ranks and of what is not on it, can't be held against such a list.
 func (c *Comparison) Grade(since crest.Millis) Grade {
 	g := &c.grade
-	truly := c.top.descending()
+	truly, _ := c.top.Take()
 	examples := map[Fault]Finding{FaultAboveCutoff: c.absent}
 	show := func(f Finding, fault Fault) {
 		if _, shown := examples[fault]; !shown {
@@ -125,14 +128,14 @@ func (c *Comparison) finding(i int) Finding {
 // again may have counted, so an entry has its truth and its repeats at most.
 func (c *Comparison) wrongRanks() []Finding {
 	var wrong []Finding
-	best := item{c.absent.ID, c.absent.Truth} // of those behind
+	best, has := c.absent.ID, c.absent.Truth // of those behind
 	for i, e := range slices.Backward(c.list.Top) {
 		most := c.truths[i] + c.again[i]
-		if i < c.list.Proven && best.count > 0 && compareItems(best, item{e.ID, most}) < 0 {
+		if i < c.list.Proven && has > 0 && counts.RanksBefore(best, has, e.ID, most) {
 			wrong = append(wrong, c.finding(i))
 		}
-		if this := (item{e.ID, c.truths[i]}); compareItems(this, best) < 0 {
-			best = this
+		if counts.RanksBefore(e.ID, c.truths[i], best, has) {
+			best, has = e.ID, c.truths[i]
 		}
 	}
 	slices.Reverse(wrong)
@@ -140,14 +143,14 @@ func (c *Comparison) wrongRanks() []Finding {
 }
 
 // recall looks for the true top n among the first n of the list.
-func (c *Comparison) recall(n int, truly []item) Recall {
+func (c *Comparison) recall(n int, truly []counts.Candidate) Recall {
 	n = min(n, len(truly)) // truly has K at most, or all items there are
 	if n == 0 {
 		return Recall{}
 	}
 	r := Recall{Of: n}
 	for _, truth := range c.truths[:min(n, len(c.truths))] {
-		if truth >= truly[n-1].count {
+		if truth >= truly[n-1].Count {
 			r.Found++
 		}
 	}
@@ -156,9 +159,25 @@ func (c *Comparison) recall(n int, truly []item) Recall {
 
 // displacement returns how many ranks lie between an entry's place and its true one. Items of one true count may be in any
 // order, so the nearest of their ranks counts.
-func displacement(rank int, truth uint64, truly []item) int {
+func displacement(rank int, truth uint64, truly []counts.Candidate) int {
 	first, last := place(truly, truth)
 	return max(0, first-rank, rank-last)
+}
+
+// place returns the ranks that an item of a true count can have among the sorted top: more than one when others tie, and
+// any after the last for what is not among them.
+func place(sorted []counts.Candidate, count uint64) (first, last int) {
+	first, _ = slices.BinarySearchFunc(sorted, count, func(c counts.Candidate, count uint64) int { return cmp.Compare(count, c.Count) })
+	if first == len(sorted) {
+		return first + 1, math.MaxInt
+	}
+	last, _ = slices.BinarySearchFunc(sorted, count, func(c counts.Candidate, count uint64) int {
+		if c.Count >= count {
+			return -1
+		}
+		return 1
+	})
+	return first + 1, last
 }
 
 // judge notes which promises are broken, and an example of each.

@@ -3,11 +3,7 @@
 // so a grade that fails is a bug, not bad luck.
 package grade
 
-import (
-	"cmp"
-	"slices"
-	"time"
-)
+import "time"
 
 // Grade is how one list compares with the truth. Its counts are weights, its times UTC.
 type Grade struct {
@@ -86,16 +82,3 @@ func (f Finding) Over() uint64 { return f.Count - min(f.Count, f.Truth) }
 
 // Failed reports whether the list broke a promise. A missing grade has not failed.
 func (g *Grade) Failed() bool { return len(g.Faults) > 0 }
-
-// sortGrades puts grades in their order: by board, then by window in the order given; windows that are not among them last.
-func sortGrades(grades []Grade, windows []string) {
-	place := func(window string) int {
-		if i := slices.Index(windows, window); i >= 0 {
-			return i
-		}
-		return len(windows)
-	}
-	slices.SortFunc(grades, func(a, b Grade) int {
-		return cmp.Or(cmp.Compare(a.Board, b.Board), cmp.Compare(place(a.Window), place(b.Window)), cmp.Compare(a.Window, b.Window))
-	})
-}

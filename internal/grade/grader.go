@@ -1,6 +1,7 @@
 package grade
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -120,12 +121,17 @@ func merge(earlier, now []Grade) []Grade {
 	return merged
 }
 
+// sort puts grades in their order: by board, then by window as configured; windows that are not among those come last.
 func (g *Grader) sort(grades []Grade) {
-	windows := make([]string, len(g.cfg.Windows))
-	for i, w := range g.cfg.Windows {
-		windows[i] = w.Name
+	place := func(window string) int {
+		if i := slices.IndexFunc(g.cfg.Windows, func(w crest.Window) bool { return w.Name == window }); i >= 0 {
+			return i
+		}
+		return len(g.cfg.Windows)
 	}
-	sortGrades(grades, windows)
+	slices.SortFunc(grades, func(a, b Grade) int {
+		return cmp.Or(cmp.Compare(a.Board, b.Board), cmp.Compare(place(a.Window), place(b.Window)), cmp.Compare(a.Window, b.Window))
+	})
 }
 
 // retain removes the days whose grades are too old.
