@@ -34,7 +34,8 @@ const maxLast = 400 * 24
 func (gradesCmd) Help() string {
 	return `After each hour that has been counted exactly, the lists as of its end are compared with the truth over the events received by
 then. No count may be below the truth, or above it by more than its error and what was sent again; nothing off a list may have more
-than the cutoff; each proven rank must be right, and at least 99 of the true top 100 found. Anything else is a bug, not bad luck.
+than the cutoff; each proven rank must be right. Anything else is a bug, not bad luck. Of the true top 100 at least 99 must be found,
+too; where counts are small, events that were sent again late can cost more of them.
 
 Examples:
   crest grades
