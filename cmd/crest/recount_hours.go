@@ -44,6 +44,9 @@ func parseHour(flag, text string) (crest.Millis, error) {
 // span is the hours that flags name: [from, to). A zero end is open.
 type span struct{ from, to crest.Millis }
 
+// has reports whether an hour is one of them.
+func (w span) has(hour crest.Millis) bool { return hour >= w.from && (w.to == 0 || hour < w.to) }
+
 // parseSpan reads --hour, or --from and --to, of which either may be missing.
 func parseSpan(hour, from, to string) (s span, err error) {
 	if hour != "" {

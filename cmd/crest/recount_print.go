@@ -115,23 +115,14 @@ func (r *recountReport) note(text string) { r.Notes = append(r.Notes, text) }
 
 // countedAny reports whether an hour of the span was counted now.
 func (r *recountReport) countedAny(w span) bool {
-	return slices.ContainsFunc(r.Hours, func(h recountRow) bool {
-		hour := crest.Millis(h.Hour)
-		return hour >= w.from && (w.to == 0 || hour < w.to)
-	})
+	return slices.ContainsFunc(r.Hours, func(h recountRow) bool { return w.has(crest.Millis(h.Hour)) })
 }
 
 // countedAll reports whether every hour of the span that has events was counted now.
 func (r *recountReport) countedAll(w span, hours []crest.Millis) bool {
-	for _, hour := range hours {
-		if hour < w.from || w.to != 0 && hour >= w.to {
-			continue
-		}
-		if !slices.ContainsFunc(r.Hours, func(h recountRow) bool { return crest.Millis(h.Hour) == hour }) {
-			return false
-		}
-	}
-	return true
+	return !slices.ContainsFunc(hours, func(hour crest.Millis) bool {
+		return w.has(hour) && !slices.ContainsFunc(r.Hours, func(h recountRow) bool { return crest.Millis(h.Hour) == hour })
+	})
 }
 
 func (r *recountReport) printJSON(out io.Writer) error {
