@@ -4,7 +4,7 @@
 //	simulate                                   3 days of the views preset, 20 million events
 //	simulate -preset shares -length 6h -events 1000000
 //
-// It exits with 1 when anything is not as it should be.
+// It exits with 1 when a rule is broken or counts differ. Recall, and lists that there is no grade for, are printed alone.
 package main
 
 import (
