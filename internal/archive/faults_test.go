@@ -8,33 +8,18 @@ import (
 	"path/filepath"
 	"slices"
 	"sync"
-	"syscall"
 	"testing"
 	"time"
 
 	"crest/internal/durable"
+	"crest/internal/durable/frail"
 )
 
-// The ways in which a frail disk fails.
-type fault int
-
-const (
-	failure   fault = iota // the operation does nothing, or half of what it should, and fails
-	outage                 // so do it and the next few
-	powerLoss              // so do it and all that come after
-)
-
-func (f fault) String() string { return [...]string{"failure", "outage", "power loss"}[f] }
-
-// frail is a disk that fails at one operation, and remembers what of it would survive a loss of power: the contents of a
+// frailDisk is a disk that fails at one operation, and remembers what of it would survive a loss of power: the contents of a
 // file as of its last sync, the names of a directory as of its last sync, and of everything since then any part.
-type frail struct {
+type frailDisk struct {
+	frail.Plan
 	mu      sync.Mutex
-	rand    *rand.Rand
-	failAt  int // counted down with each operation
-	fault   fault
-	lasts   int // operations of an outage
-	dead    chan struct{}
 	files   map[string]*inode // as they are
 	durable map[string]*inode // names as of the last sync
 	dirs    map[string]bool   // as they are: true once their names are durable
@@ -43,30 +28,16 @@ type frail struct {
 // inode is what a file's name stands for.
 type inode struct{ synced []byte }
 
-func newFrail(r *rand.Rand, failAt int, f fault) *frail {
-	return &frail{
-		rand: r, failAt: failAt, fault: f, lasts: 2 + r.IntN(6), dead: make(chan struct{}),
-		files: map[string]*inode{}, durable: map[string]*inode{}, dirs: map[string]bool{},
+func newFrail(r *rand.Rand, failAt int, f frail.Fault) *frailDisk {
+	return &frailDisk{
+		Plan: frail.New(r, failAt, f), files: map[string]*inode{}, durable: map[string]*inode{}, dirs: map[string]bool{},
 	}
 }
 
-// operation says whether this one fails.
-func (f *frail) operation() error {
-	f.failAt--
-	failed := f.failAt == 0 || f.failAt < 0 && (f.fault == powerLoss || f.fault == outage && f.failAt > -f.lasts)
-	if f.failAt == 0 && f.fault == powerLoss {
-		close(f.dead)
-	}
-	if failed {
-		return syscall.ENOSPC
-	}
-	return nil
-}
-
-func (f *frail) Create(path string) (durable.File, error) {
+func (f *frailDisk) Create(path string) (durable.File, error) {
 	f.mu.Lock()
 	defer f.mu.Unlock()
-	if err := f.operation(); err != nil {
+	if err := f.Operation(); err != nil {
 		return nil, err
 	}
 	inner, err := durable.Disk{}.Create(path)
@@ -75,10 +46,10 @@ func (f *frail) Create(path string) (durable.File, error) {
 	return &frailFile{inner, f, path, node}, err
 }
 
-func (f *frail) Rename(from, to string) error {
+func (f *frailDisk) Rename(from, to string) error {
 	f.mu.Lock()
 	defer f.mu.Unlock()
-	if err := f.operation(); err != nil {
+	if err := f.Operation(); err != nil {
 		return err
 	}
 	f.files[to] = f.files[from]
@@ -86,10 +57,10 @@ func (f *frail) Rename(from, to string) error {
 	return durable.Disk{}.Rename(from, to)
 }
 
-func (f *frail) Remove(path string) error {
+func (f *frailDisk) Remove(path string) error {
 	f.mu.Lock()
 	defer f.mu.Unlock()
-	if err := f.operation(); err != nil {
+	if err := f.Operation(); err != nil {
 		return err
 	}
 	delete(f.files, path)
@@ -97,20 +68,20 @@ func (f *frail) Remove(path string) error {
 	return durable.Disk{}.Remove(path)
 }
 
-func (f *frail) MakeDir(path string) error {
+func (f *frailDisk) MakeDir(path string) error {
 	f.mu.Lock()
 	defer f.mu.Unlock()
-	if err := f.operation(); err != nil {
+	if err := f.Operation(); err != nil {
 		return err
 	}
 	f.dirs[path] = false
 	return durable.Disk{}.MakeDir(path)
 }
 
-func (f *frail) SyncDir(dir string) error {
+func (f *frailDisk) SyncDir(dir string) error {
 	f.mu.Lock()
 	defer f.mu.Unlock()
-	if err := f.operation(); err != nil {
+	if err := f.Operation(); err != nil {
 		return err
 	}
 	for path := range f.durable {
@@ -133,7 +104,7 @@ func (f *frail) SyncDir(dir string) error {
 
 type frailFile struct {
 	durable.File
-	disk *frail
+	disk *frailDisk
 	path string
 	node *inode
 }
@@ -141,8 +112,8 @@ type frailFile struct {
 func (f *frailFile) Write(b []byte) (int, error) {
 	f.disk.mu.Lock()
 	defer f.disk.mu.Unlock()
-	if err := f.disk.operation(); err != nil {
-		n := f.disk.rand.IntN(len(b) + 1)
+	if err := f.disk.Operation(); err != nil {
+		n := f.disk.Rand.IntN(len(b) + 1)
 		if _, err := f.File.Write(b[:n]); err != nil {
 			panic(err)
 		}
@@ -158,34 +129,16 @@ func (f *frailFile) Sync() error {
 	if err != nil {
 		panic(err)
 	}
-	if err := f.disk.operation(); err != nil {
-		f.node.synced = f.disk.mixed(f.node.synced, content) // the system takes for written what never was
+	if err := f.disk.Operation(); err != nil {
+		f.node.synced = f.disk.Mixed(f.node.synced, content) // the system takes for written what never was
 		return err
 	}
 	f.node.synced = content
 	return nil
 }
 
-// mixed returns what may be on disk of a file that was synced as before and holds now.
-func (f *frail) mixed(before, now []byte) []byte {
-	size := min(len(before), len(now))
-	size += f.rand.IntN(max(len(before), len(now)) - size + 1)
-	result := make([]byte, size)
-	const sector = 64
-	for at := 0; at < size; at += sector {
-		from := now
-		if f.rand.IntN(3) == 0 {
-			from = before
-		}
-		if at < len(from) {
-			copy(result[at:min(at+sector, size)], from[at:])
-		}
-	}
-	return result
-}
-
 // lose makes of the directory what a loss of power leaves.
-func (f *frail) lose(tb testing.TB) {
+func (f *frailDisk) lose(tb testing.TB) {
 	tb.Helper()
 	contents := map[*inode][]byte{}
 	names := map[string]bool{}
@@ -194,7 +147,7 @@ func (f *frail) lose(tb testing.TB) {
 		if err != nil {
 			tb.Fatal(err)
 		}
-		contents[node] = f.mixed(node.synced, b)
+		contents[node] = f.Mixed(node.synced, b)
 		names[path] = true
 	}
 	for path := range f.durable {
@@ -202,7 +155,7 @@ func (f *frail) lose(tb testing.TB) {
 	}
 	for path := range names {
 		node := f.files[path]
-		if f.rand.IntN(2) == 0 {
+		if f.Rand.IntN(2) == 0 {
 			node = f.durable[path]
 		}
 		os.Remove(path)
@@ -218,7 +171,7 @@ func (f *frail) lose(tb testing.TB) {
 		}
 	}
 	for path, durable := range f.dirs {
-		if !durable && f.rand.IntN(2) == 0 {
+		if !durable && f.Rand.IntN(2) == 0 {
 			os.RemoveAll(path)
 		}
 	}
@@ -232,7 +185,7 @@ func TestEveryOperationFails(t *testing.T) {
 	want := fill(r, log, nil, 40)
 	log.now += hour
 	operations := 0
-	for _, f := range []fault{failure, outage, powerLoss} {
+	for _, f := range []frail.Fault{frail.Failure, frail.Outage, frail.PowerLoss} {
 		for failAt := 1; ; failAt += stride(r, failAt) {
 			seed := r.Uint64()
 			survived := false
@@ -240,8 +193,8 @@ func TestEveryOperationFails(t *testing.T) {
 				st := newFrail(rand.New(rand.NewPCG(seed, 0)), failAt, f)
 				cfg := Config{Dir: filepath.Join(t.TempDir(), "archive"), FileRows: 40}
 				live(t, cfg, st, log)
-				survived = st.failAt > 0
-				if f == powerLoss && !survived {
+				survived = st.Survived()
+				if f == frail.PowerLoss && !survived {
 					st.lose(t)
 				}
 				checkSeen(t, cfg.Dir, want)
@@ -272,13 +225,13 @@ func stride(r *rand.Rand, failAt int) int {
 }
 
 // live runs writers on a frail disk until all is archived, or the power goes.
-func live(t *testing.T, cfg Config, st *frail, log *fakeLog) {
+func live(t *testing.T, cfg Config, st *frailDisk, log *fakeLog) {
 	t.Helper()
 	for {
 		w, err := open(cfg, st)
 		if err != nil {
 			select {
-			case <-st.dead:
+			case <-st.Dead:
 				return
 			default:
 				continue // as whoever starts the program again
@@ -291,7 +244,7 @@ func live(t *testing.T, cfg Config, st *frail, log *fakeLog) {
 		committed := make(chan error, 1)
 		go func() { committed <- w.Commit(t.Context()) }()
 		select {
-		case <-st.dead:
+		case <-st.Dead:
 		case err := <-committed:
 			if err != nil {
 				t.Error(err)

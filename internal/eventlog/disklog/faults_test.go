@@ -13,59 +13,34 @@ import (
 	"testing"
 
 	"crest"
+	"crest/internal/durable/frail"
 	"crest/internal/eventlog"
 )
 
-// The ways in which a frail disk fails.
-type fault int
-
-const (
-	noFault   fault = iota
-	failure         // the operation does nothing, or half of what it should, and fails
-	outage          // so do it and the next few
-	powerLoss       // so do it and all that come after
-)
-
-// frail is a disk that fails at one operation, and remembers what of it would survive a loss of power: the contents of
+// frailDisk is a disk that fails at one operation, and remembers what of it would survive a loss of power: the contents of
 // a file as of its last sync, the names of a directory as of its last sync, and of everything since then any part.
-type frail struct {
+type frailDisk struct {
+	frail.Plan
 	mu     sync.Mutex
-	rand   *rand.Rand
-	failAt int // counted down with each operation
-	fault  fault
-	lasts  int // operations of an outage
-	dead   bool
 	synced map[string][]byte // contents, by path
 	named  map[string]bool   // paths
 }
 
-func newFrail(r *rand.Rand, failAt int, f fault) *frail {
-	return &frail{rand: r, failAt: failAt, fault: f, lasts: 2 + r.IntN(4), synced: map[string][]byte{}, named: map[string]bool{}}
+func newFrail(r *rand.Rand, failAt int, f frail.Fault) *frailDisk {
+	return &frailDisk{Plan: frail.New(r, failAt, f), synced: map[string][]byte{}, named: map[string]bool{}}
 }
 
-// operation says whether this one fails.
-func (f *frail) operation() error {
-	f.failAt--
-	if f.failAt == 0 && f.fault == powerLoss {
-		f.dead = true
-	}
-	if f.dead || f.failAt == 0 && f.fault != noFault || f.failAt < 0 && f.failAt > -f.lasts && f.fault == outage {
-		return syscall.ENOSPC
-	}
-	return nil
-}
-
-func (f *frail) Create(path string) (file, error) {
+func (f *frailDisk) Create(path string) (file, error) {
 	f.mu.Lock()
 	defer f.mu.Unlock()
-	if err := f.operation(); err != nil {
+	if err := f.Operation(); err != nil {
 		return nil, err
 	}
 	inner, err := os.Create(path)
 	return &frailFile{inner, f, path}, err
 }
 
-func (f *frail) Open(path string) (file, int64, error) {
+func (f *frailDisk) Open(path string) (file, int64, error) {
 	inner, err := os.OpenFile(path, os.O_RDWR, 0)
 	if err != nil {
 		return nil, 0, err
@@ -74,19 +49,19 @@ func (f *frail) Open(path string) (file, int64, error) {
 	return &frailFile{inner, f, path}, info.Size(), err
 }
 
-func (f *frail) Remove(path string) error {
+func (f *frailDisk) Remove(path string) error {
 	f.mu.Lock()
 	defer f.mu.Unlock()
-	if err := f.operation(); err != nil {
+	if err := f.Operation(); err != nil {
 		return err
 	}
 	return os.Remove(path)
 }
 
-func (f *frail) SyncDir(dir string) error {
+func (f *frailDisk) SyncDir(dir string) error {
 	f.mu.Lock()
 	defer f.mu.Unlock()
-	if err := f.operation(); err != nil {
+	if err := f.Operation(); err != nil {
 		return err
 	}
 	clear(f.named)
@@ -106,15 +81,15 @@ func paths(dir string) []string {
 
 type frailFile struct {
 	file
-	disk *frail
+	disk *frailDisk
 	path string
 }
 
 func (f *frailFile) WriteAt(b []byte, at int64) (int, error) {
 	f.disk.mu.Lock()
 	defer f.disk.mu.Unlock()
-	if err := f.disk.operation(); err != nil {
-		n := min(len(b), f.disk.rand.IntN(2*len(b)))
+	if err := f.disk.Operation(); err != nil {
+		n := min(len(b), f.disk.Rand.IntN(2*len(b)))
 		if _, err := f.file.WriteAt(b[:n], at); err != nil {
 			panic(err)
 		}
@@ -126,7 +101,7 @@ func (f *frailFile) WriteAt(b []byte, at int64) (int, error) {
 func (f *frailFile) Truncate(size int64) error {
 	f.disk.mu.Lock()
 	defer f.disk.mu.Unlock()
-	if err := f.disk.operation(); err != nil {
+	if err := f.disk.Operation(); err != nil {
 		return err
 	}
 	return f.file.Truncate(size)
@@ -139,35 +114,17 @@ func (f *frailFile) Sync() error {
 	if err != nil {
 		panic(err)
 	}
-	if err := f.disk.operation(); err != nil {
+	if err := f.disk.Operation(); err != nil {
 		// As on Linux: from now on the system takes for written what never was.
-		f.disk.synced[f.path] = f.disk.mixed(f.disk.synced[f.path], content)
+		f.disk.synced[f.path] = f.disk.Mixed(f.disk.synced[f.path], content)
 		return err
 	}
 	f.disk.synced[f.path] = content
 	return nil
 }
 
-// mixed returns what may be on disk of a file that was synced as before and holds now.
-func (f *frail) mixed(before, now []byte) []byte {
-	size := min(len(before), len(now))
-	size += f.rand.IntN(max(len(before), len(now)) - size + 1)
-	result := make([]byte, size)
-	const sector = 64
-	for at := 0; at < size; at += sector {
-		from := now
-		if f.rand.IntN(3) == 0 {
-			from = before
-		}
-		if at < len(from) {
-			copy(result[at:min(at+sector, size)], from[at:])
-		}
-	}
-	return result
-}
-
 // lose makes of dir what a loss of power leaves.
-func (f *frail) lose(dir string) {
+func (f *frailDisk) lose(dir string) {
 	f.mu.Lock()
 	defer f.mu.Unlock()
 	all := map[string]bool{}
@@ -180,7 +137,7 @@ func (f *frail) lose(dir string) {
 	for path := range all {
 		now, err := os.ReadFile(path)
 		exists := err == nil
-		if exists != f.named[path] && f.rand.IntN(2) == 0 {
+		if exists != f.named[path] && f.Rand.IntN(2) == 0 {
 			exists = !exists
 		}
 		if !exists {
@@ -190,7 +147,7 @@ func (f *frail) lose(dir string) {
 		if now == nil {
 			now = f.synced[path]
 		}
-		if err := os.WriteFile(path, f.mixed(f.synced[path], now), 0o600); err != nil {
+		if err := os.WriteFile(path, f.Mixed(f.synced[path], now), 0o600); err != nil {
 			panic(err)
 		}
 	}
@@ -206,7 +163,7 @@ type outcome struct {
 }
 
 // live runs a log on a frail disk until its end, by power loss or by closing.
-func live(t *testing.T, dir string, r *rand.Rand, st *frail) outcome {
+func live(t *testing.T, dir string, r *rand.Rand, st *frailDisk) outcome {
 	t.Helper()
 	o := outcome{durable: map[string]bool{}, refused: map[string]bool{}}
 	l, err := open(Config{Dir: dir, SegmentBytes: 4 << 10, RetainBytes: 24 << 10, Now: fixedClock}, st)
@@ -314,14 +271,14 @@ func checkSurvivors(t *testing.T, o outcome, got []string, damaged int, oldest e
 func TestEveryOperationFails(t *testing.T) {
 	seed := rand.Uint64()
 	t.Logf("seed %d", seed)
-	for _, f := range []fault{failure, outage, powerLoss} {
+	for _, f := range []frail.Fault{frail.Failure, frail.Outage, frail.PowerLoss} {
 		for failAt := 1; failAt <= 120; failAt++ {
-			t.Run(fmt.Sprintf("%d/%d", f, failAt), func(t *testing.T) {
+			t.Run(fmt.Sprintf("%v/%d", f, failAt), func(t *testing.T) {
 				r := rand.New(rand.NewPCG(seed, uint64(failAt)))
 				dir := filepath.Join(t.TempDir(), "log")
 				st := newFrail(rand.New(rand.NewPCG(seed, uint64(1000+failAt))), failAt, f)
 				o := live(t, dir, r, st)
-				if f == powerLoss {
+				if f == frail.PowerLoss {
 					st.lose(dir)
 				}
 				l := reopen(t, Config{Dir: dir, SegmentBytes: 4 << 10, Now: fixedClock})
