@@ -4,9 +4,11 @@ import (
 	"cmp"
 	"context"
 	"fmt"
+	"math"
 	"slices"
 	"strconv"
 	"strings"
+	"sync"
 	"time"
 
 	"crest"
@@ -152,21 +154,35 @@ func (x *comparing) incomparable(l *crest.List) string {
 }
 
 // lacks returns the moment before which events were received that a list lacks, 0 when it lacks none. A list that was begun
-// with the log says since when it counts, and has all there is.
-func (x *comparing) lacks(l *crest.List) (crest.Millis, error) {
+// with the log says since when it counts, and has all there is. first says when the first event of its window was received.
+func (x *comparing) lacks(l *crest.List, first func() (crest.Millis, error)) (crest.Millis, error) {
 	if l.Since == 0 || l.From < x.view.State.KeptFrom {
 		return l.Since, nil
 	}
+	if received, err := first(); err != nil || received >= l.Since {
+		return 0, err
+	}
+	return l.Since, nil
+}
+
+// firstReceived returns when the first of the archive's events of [from, …) was received.
+func (x *comparing) firstReceived(from crest.Millis) (crest.Millis, error) {
+	first := crest.Millis(math.MaxInt64)
 	for _, start := range x.view.Hours() {
+		if start.Add(time.Hour) <= from {
+			continue
+		}
 		hour, err := x.view.Hour(start)
 		if err != nil {
 			return 0, err
 		}
-		if slices.ContainsFunc(hour.Files, func(f archive.File) bool { return f.Received.First < l.Since && f.Time.Last >= l.From }) {
-			return l.Since, nil
+		for _, f := range hour.Files {
+			if f.Time.Last >= from {
+				first = min(first, f.Received.First)
+			}
 		}
 	}
-	return 0, nil
+	return first, nil
 }
 
 // compareAt compares the lists of one moment and window.
@@ -195,8 +211,9 @@ func (x *comparing) compareAt(ctx context.Context, from, asOf crest.Millis, list
 	if err != nil {
 		return fmt.Errorf("count the events of %s from %s to %s: %w", strings.Join(boards, ", "), clockOf(from), clockOf(asOf), err)
 	}
+	first := sync.OnceValues(func() (crest.Millis, error) { return x.firstReceived(from) })
 	for _, l := range lists {
-		lacks, err := x.lacks(l)
+		lacks, err := x.lacks(l, first)
 		if err != nil {
 			return err
 		}
