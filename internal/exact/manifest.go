@@ -107,7 +107,8 @@ func (m *manifest) encode() (file []byte, checksum string, err error) {
 	return append(file, '\n'), checksum, err
 }
 
-// readManifest returns fs.ErrNotExist when there is none and a *CorruptError when it is damaged.
+// readManifest returns fs.ErrNotExist when there is none, a *VersionError when it is of a later format, and a *CorruptError when
+// it is damaged.
 func readManifest(path string) (m *manifest, checksum string, err error) {
 	f, err := os.Open(path)
 	if err != nil {
@@ -118,19 +119,22 @@ func readManifest(path string) (m *manifest, checksum string, err error) {
 	if err != nil {
 		return nil, "", err
 	}
-	if len(b) > maxManifest {
-		return nil, "", &CorruptError{path, fmt.Sprintf("it is larger than %d bytes", maxManifest)}
-	}
 	return decodeManifest(path, b)
 }
 
 func decodeManifest(path string, b []byte) (*manifest, string, error) {
 	var d document
-	if err := json.Unmarshal(b, &d); err != nil {
-		return nil, "", &CorruptError{path, err.Error()}
+	err := json.Unmarshal(b, &d)
+	if err != nil {
+		d.Format = leadingFormat(b)
 	}
-	if d.Format > manifestFormat {
+	switch {
+	case d.Format > manifestFormat:
 		return nil, "", &VersionError{path, d.Format}
+	case len(b) > maxManifest:
+		return nil, "", &CorruptError{path, fmt.Sprintf("it is larger than %d bytes", maxManifest)}
+	case err != nil:
+		return nil, "", &CorruptError{path, err.Error()}
 	}
 	if d.Format != manifestFormat {
 		return nil, "", &CorruptError{path, fmt.Sprintf("it is of format %d; this program knows format %d", d.Format, manifestFormat)}

@@ -1,12 +1,9 @@
 package exact
 
 import (
+	"bytes"
 	"encoding/json"
-	"errors"
 	"fmt"
-	"io"
-	"io/fs"
-	"os"
 )
 
 // VersionError says that a manifest is of a later format than this program reads: nothing is wrong with it, and what it
@@ -21,20 +18,12 @@ func (e *VersionError) Error() string {
 	return fmt.Sprintf("%s was written by a newer crest: it is of format %d; this program knows format %d", e.Path, e.Format, manifestFormat)
 }
 
-// refuseNewer returns a *VersionError for a manifest of a later format. Whatever else may be wrong with one is for who reads
-// it.
-func refuseNewer(path string) error {
-	f, err := os.Open(path)
-	if errors.Is(err, fs.ErrNotExist) {
-		return nil
-	}
-	if err != nil {
-		return err
-	}
-	defer f.Close()
+// leadingFormat returns the format of a file that is not what this program writes, by its first value: a later format may go
+// on after that, or be larger. It is 0 when that value is damaged too.
+func leadingFormat(b []byte) int {
 	var d document
-	if err := json.NewDecoder(io.LimitReader(f, maxManifest)).Decode(&d); err != nil || d.Format <= manifestFormat {
-		return nil // damage is not what is asked
+	if err := json.NewDecoder(bytes.NewReader(b)).Decode(&d); err != nil {
+		return 0
 	}
-	return &VersionError{path, d.Format}
+	return d.Format
 }

@@ -27,19 +27,21 @@ func TestNewerManifest(t *testing.T) {
 			t.Fatal(err)
 		}
 		newer := strings.Replace(string(b), `{"format":1`, `{"format":2`, 1)
-		if err := os.WriteFile(path, []byte(newer), durable.FileMode); err != nil {
-			t.Fatal(err)
+		for _, content := range []string{newer, newer + "what else it may have\n"} {
+			if err := os.WriteFile(path, []byte(content), durable.FileMode); err != nil {
+				t.Fatal(err)
+			}
+			want := contents(t, w.config.Dir)
+			_, err = w.recounter().Round(t.Context())
+			if e, ok := errors.AsType[*VersionError](err); !ok || e.Path != path || isDamage(err) ||
+				!strings.Contains(err.Error(), path+" was written by a newer crest") {
+				t.Errorf("%s: %v", name, err)
+			}
+			if _, err := Load(w.config); isDamage(err) || !strings.Contains(fmt.Sprint(err), "newer crest") {
+				t.Errorf("load with %s: %v", name, err)
+			}
+			sameContents(t, contents(t, w.config.Dir), want)
 		}
-		want := contents(t, w.config.Dir)
-		_, err = w.recounter().Round(t.Context())
-		if e, ok := errors.AsType[*VersionError](err); !ok || e.Path != path || isDamage(err) ||
-			!strings.Contains(err.Error(), path+" was written by a newer crest") {
-			t.Errorf("%s: %v", name, err)
-		}
-		if _, err := Load(w.config); isDamage(err) || !strings.Contains(fmt.Sprint(err), "newer crest") {
-			t.Errorf("load with %s: %v", name, err)
-		}
-		sameContents(t, contents(t, w.config.Dir), want)
 		if err := os.WriteFile(path, b, durable.FileMode); err != nil {
 			t.Fatal(err)
 		}

@@ -15,11 +15,6 @@ import (
 // open reads the manifest. When that is damaged, the one before it counts, whose files are all still there; when both
 // are, the hours' files say what they are. One of a later format is left as it is, and all else with it.
 func (x *round) open(ctx context.Context) error {
-	for _, name := range []string{manifestName, beforeName} {
-		if err := refuseNewer(filepath.Join(x.dir, name)); err != nil {
-			return err
-		}
-	}
 	m, version, err := readManifest(filepath.Join(x.dir, manifestName))
 	if err != nil && !isDamage(err) {
 		return err
