@@ -25,9 +25,8 @@ type Recounter struct {
 	asked  int             // how often Verify was called
 	told   map[string]bool // problems that there are
 
-	turn   sync.Mutex       // of rounds: held together with the directory's lock
-	failed map[string]error // what could not be counted, by what it was to be counted from
-	stamps map[string]stamp // of the files at fault, by the same
+	turn   sync.Mutex         // of rounds: held together with the directory's lock
+	failed map[string]failure // what could not be counted, by what it was to be counted from
 }
 
 // NewRecounter touches nothing on disk yet.
@@ -38,7 +37,7 @@ func NewRecounter(config Config) (*Recounter, error) {
 	config.setDefaults()
 	return &Recounter{
 		config: config, storage: durable.Disk{}, forced: map[crest.Millis]bool{}, verify: true,
-		failed: map[string]error{}, stamps: map[string]stamp{},
+		failed: map[string]failure{},
 	}, nil
 }
 
@@ -124,7 +123,6 @@ func (r *Recounter) Round(ctx context.Context) (Result, error) {
 	verify, asked := r.verify, r.asked
 	r.mu.Unlock()
 	r.forgetFailed(verify)
-	defer r.stampFailed()
 	for try := 1; ; try++ {
 		x, err := r.begin(ctx)
 		if err == nil {

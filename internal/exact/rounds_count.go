@@ -180,12 +180,12 @@ func (x *round) countFrom(ctx context.Context, view *archive.View, hour, cut cre
 	if done, ok := x.memo[entry.ID]; ok {
 		return done, nil
 	}
-	if err := x.failed[entry.ID]; err != nil {
-		return hourEntry{}, err
+	if f, ok := x.failed[entry.ID]; ok {
+		return hourEntry{}, f.err
 	}
 	if err := x.write(ctx, in, &entry); err != nil {
 		if isArchiveDamage(err) {
-			x.failed[entry.ID] = err
+			x.failed[entry.ID] = failureOf(err)
 		}
 		return hourEntry{}, err
 	}

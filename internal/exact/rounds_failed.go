@@ -8,6 +8,20 @@ import (
 	"crest/internal/archive"
 )
 
+// failure is why something could not be counted, and the file at fault, if there is one.
+type failure struct {
+	err  error
+	file stamp
+}
+
+func failureOf(err error) failure {
+	f := failure{err: err}
+	if e, ok := errors.AsType[*archive.CorruptError](err); ok {
+		f.file = stampOf(e.Path)
+	}
+	return f
+}
+
 // stamp tells whether a file is the one that it was.
 type stamp struct {
 	path     string
@@ -18,22 +32,9 @@ type stamp struct {
 // forgetFailed drops what could not be counted: all of it, or that whose files have changed since, as when somebody put one
 // back. The rest would fail again.
 func (r *Recounter) forgetFailed(all bool) {
-	for id := range r.failed {
-		if s, ok := r.stamps[id]; all || !ok || stampOf(s.path) != s {
+	for id, f := range r.failed {
+		if all || f.file.path == "" || stampOf(f.file.path) != f.file {
 			delete(r.failed, id)
-			delete(r.stamps, id)
-		}
-	}
-}
-
-// stampFailed takes note of the files that kept something from being counted.
-func (r *Recounter) stampFailed() {
-	for id, err := range r.failed {
-		if _, ok := r.stamps[id]; ok {
-			continue
-		}
-		if e, ok := errors.AsType[*archive.CorruptError](err); ok {
-			r.stamps[id] = stampOf(e.Path)
 		}
 	}
 }

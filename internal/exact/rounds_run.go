@@ -32,7 +32,7 @@ type round struct {
 	found   []Problem       // that are not of the plan
 
 	memo   map[string]hourEntry // counted in this round, by id
-	failed map[string]error     // could not be counted, by id
+	failed map[string]failure   // could not be counted, by id
 	result Result
 }
 
