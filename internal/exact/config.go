@@ -74,27 +74,30 @@ func (c Config) Validate() error {
 		return crest.Errorf(crest.CodeMissingField, "archive", "its directory is not given")
 	case len(c.Types) == 0:
 		return crest.Errorf(crest.CodeMissingField, "types", "at least one is needed")
-	case len(c.Dimensions) > crest.MaxDimensions:
-		return crest.Errorf(crest.CodeOutOfRange, "dimensions", "are %d; at most %d are possible", len(c.Dimensions), crest.MaxDimensions)
-	case c.Edge < 0 || c.Edge >= hourLength/2:
-		return crest.Errorf(crest.CodeOutOfRange, "edge", "is %s; it must be less than %s", c.Edge, hourLength/2)
-	case c.Memory < minMemory:
-		return tooLittle(c.Memory)
 	case c.Candidates < 1 || c.Candidates > maxCandidates:
 		return crest.Errorf(crest.CodeOutOfRange, "candidates", "are %d; 1 to %d are possible", c.Candidates, maxCandidates)
 	case c.Wait < 0:
 		return crest.Errorf(crest.CodeOutOfRange, "wait", "is %s; it must be positive", c.Wait)
-	case c.Workers < 1:
-		return crest.Errorf(crest.CodeOutOfRange, "workers", "are %d; at least one is needed", c.Workers)
 	}
-	if err := c.checkTypes(); err != nil {
+	if err := c.checkCounting(); err != nil {
 		return err
 	}
 	return c.checkWindows()
 }
 
-func tooLittle(memory int64) error {
-	return crest.Errorf(crest.CodeOutOfRange, "memory", "is %.1f MiB; at least %d MiB are needed", float64(memory)/(1<<20), minMemory>>20)
+// checkCounting is the part of Validate that any count depends on, also one that is not kept.
+func (c *Config) checkCounting() error {
+	switch {
+	case len(c.Dimensions) > crest.MaxDimensions:
+		return crest.Errorf(crest.CodeOutOfRange, "dimensions", "are %d; at most %d are possible", len(c.Dimensions), crest.MaxDimensions)
+	case c.Edge < 0 || c.Edge >= hourLength/2:
+		return crest.Errorf(crest.CodeOutOfRange, "edge", "is %s; it must be less than %s", c.Edge, hourLength/2)
+	case c.Memory < minMemory:
+		return crest.Errorf(crest.CodeOutOfRange, "memory", "is %.1f MiB; at least %d MiB are needed", float64(c.Memory)/(1<<20), minMemory>>20)
+	case c.Workers < 1:
+		return crest.Errorf(crest.CodeOutOfRange, "workers", "are %d; at least one is needed", c.Workers)
+	}
+	return c.checkTypes()
 }
 
 func (c *Config) checkTypes() error {

@@ -41,10 +41,9 @@ func Passes(rows, memory int64, workers int, narrow bool) int {
 		workers = runtime.GOMAXPROCS(0)
 	}
 	free, _ := budget(memory, workers, narrow)
-	free -= rows / 8 // a bit for each row
-	slots := min(fingerprintSlots(rows), free*2/3/fingerprintBytes)
+	slots := slotsWithin(free-rows/8, rows) // a bit for each row
 	if slots <= 0 {
 		return 0
 	}
-	return int((fingerprintSlots(rows) + slots - 1) / slots)
+	return int(partsOf(rows, slots))
 }

@@ -107,8 +107,7 @@ func (d *dedup) tooSmall() error {
 // plan divides the memory between the two tables. More than one pass costs less than many divided ranges.
 func (d *dedup) plan() error {
 	all := d.files.all()
-	slots := min(fingerprintSlots(all), int64(d.region.free())*2/3/fingerprintBytes)
-	d.seen.words = takeSlice[uint32](d.region, int(slots+1)/2)
+	d.seen.words = takeSlice[uint32](d.region, int(slotsWithin(int64(d.region.free()), all)+1)/2)
 	places := min(max(all/candidatesPer, minCandidates), int64(d.region.free())/candidateBytes)
 	d.candidates.places = takeSlice[candidate](d.region, int(places))
 	if len(d.candidates.places) == 0 || len(d.seen.words) == 0 {
@@ -119,8 +118,7 @@ func (d *dedup) plan() error {
 
 // parts returns in how many ranges the ids are to be looked at.
 func (d *dedup) parts() uint64 {
-	need, have := uint64(fingerprintSlots(d.files.all())), uint64(2*len(d.seen.words))
-	return max(1, (need+have-1)/have)
+	return uint64(partsOf(d.files.all(), int64(2*len(d.seen.words))))
 }
 
 // hash is the same for equal ids, and spread over all numbers.

@@ -16,6 +16,12 @@ const fingerprintBytes = 2
 // fingerprintSlots returns how many slots are good for a number of ids: 0.7 of them are used.
 func fingerprintSlots(ids int64) int64 { return ids/7*10 + 1024 }
 
+// slotsWithin returns how many slots for a number of ids there are in free bytes, of which candidates need some as well.
+func slotsWithin(free, ids int64) int64 { return min(fingerprintSlots(ids), free*2/3/fingerprintBytes) }
+
+// partsOf returns in how many ranges a number of ids is to be looked at with so many slots.
+func partsOf(ids, slots int64) int64 { return max(1, (fingerprintSlots(ids)+slots-1)/slots) }
+
 // probe is where an id's fingerprint belongs.
 type probe struct {
 	slot int

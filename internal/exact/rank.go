@@ -4,7 +4,7 @@ import (
 	"context"
 	"errors"
 	"math"
-	"runtime"
+	"slices"
 	"time"
 
 	"crest"
@@ -41,20 +41,26 @@ type RankStats struct {
 //
 // Of a view that has become old it returns archive.ErrReplaced; then it should be called again with a new one.
 func Rank(ctx context.Context, view *archive.View, config RankConfig, visit func(counts.Row) error) (RankStats, error) {
-	if err := config.validate(); err != nil {
+	counting := Config{
+		Types: config.Types, Dimensions: config.Dimensions, Edge: config.Edge, Memory: config.Memory, Workers: config.Workers, Observer: config.Observer,
+	}
+	counting.setDefaults()
+	if config.From >= config.To {
+		return RankStats{}, crest.Errorf(crest.CodeOutOfRange, "window", "is empty: it ends at %s and begins at %s", config.To.Time(), config.From.Time())
+	}
+	if err := counting.checkCounting(); err != nil {
 		return RankStats{}, err
 	}
 	if config.By == 0 {
 		config.By = math.MaxInt64
 	}
-	types := config.Types
-	plans := plansOf(types)
+	plans := plansOf(config.Types)
 	if config.Board.Type != "" {
 		plan, err := narrowPlan(config.Board, config.Dimensions)
 		if err != nil {
 			return RankStats{}, err
 		}
-		types, plans = nil, [][]boardPlan{{plan}}
+		counting.Types, plans = nil, [][]boardPlan{{plan}}
 	}
 	var inputs []hourInput
 	for _, hour := range view.Hours() {
@@ -69,10 +75,7 @@ func Rank(ctx context.Context, view *archive.View, config RankConfig, visit func
 			inputs = append(inputs, in)
 		}
 	}
-	counter := newCounter(Config{
-		Types: types, Dimensions: config.Dimensions, Memory: config.Memory, Workers: config.Workers, Observer: config.Observer,
-	}, config.Dir)
-	c, err := counter.begin(plans, len(inputs))
+	c, err := newCounter(counting, config.Dir).begin(plans, len(inputs))
 	if err != nil {
 		return RankStats{}, err
 	}
@@ -90,39 +93,11 @@ func (c *counting) rank(ctx context.Context, inputs []hourInput, filter rowFilte
 	return c.write(ctx, visit, func(counts.Late) error { return nil })
 }
 
-func (c *RankConfig) validate() error {
-	if c.Memory == 0 {
-		c.Memory = defaultMemory
-	}
-	if c.Workers == 0 {
-		c.Workers = runtime.GOMAXPROCS(0)
-	}
-	switch {
-	case c.From >= c.To:
-		return crest.Errorf(crest.CodeOutOfRange, "window", "is empty: it ends at %s and begins at %s", c.To.Time(), c.From.Time())
-	case c.Edge < 0 || c.Edge >= hourLength/2:
-		return crest.Errorf(crest.CodeOutOfRange, "edge", "is %s; it must be less than %s", c.Edge, hourLength/2)
-	case c.Memory < minMemory:
-		return tooLittle(c.Memory)
-	case c.Workers < 1:
-		return crest.Errorf(crest.CodeOutOfRange, "workers", "are %d; at least one is needed", c.Workers)
-	case len(c.Dimensions) > crest.MaxDimensions:
-		return crest.Errorf(crest.CodeOutOfRange, "dimensions", "are %d; at most %d are possible", len(c.Dimensions), crest.MaxDimensions)
-	}
-	check := Config{Types: c.Types, Dimensions: c.Dimensions}
-	return check.checkTypes()
-}
-
 // narrowPlan returns the plan of one board.
 func narrowPlan(board crest.Board, dimensions []string) (boardPlan, error) {
 	p := boardPlan{typ: board.Type}
 	for _, n := range board.Narrow {
-		d := -1
-		for i, name := range dimensions {
-			if name == n.Dimension {
-				d = i
-			}
-		}
+		d := slices.Index(dimensions, n.Dimension)
 		if d < 0 || n.Value == "" || len(p.dimensions) == crest.MaxDimensions {
 			return boardPlan{}, crest.Errorf(crest.CodeUnknownBoard, "board", "%q: %q is no dimension of the archive", board, n.Dimension)
 		}

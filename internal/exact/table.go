@@ -28,7 +28,6 @@ type table struct {
 
 	mu     sync.Mutex
 	unused []uint32 // chunks
-	chunks int      // that there are
 
 	parts     []partition
 	partShift uint
@@ -81,7 +80,7 @@ const (
 
 func newTable(memory []byte, seed uint64) *table {
 	chunks := len(memory) / chunkBytes
-	t := &table{seed: seed, bytes: memory, chunks: chunks}
+	t := &table{seed: seed, bytes: memory}
 	t.words = unsafe.Slice((*uint32)(unsafe.Pointer(unsafe.SliceData(memory))), chunks*chunkWords) //nolint:gosec // take aligns it
 	for i := range chunks {
 		t.unused = append(t.unused, uint32(chunks-1-i))
