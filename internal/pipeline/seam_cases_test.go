@@ -107,3 +107,46 @@ func TestLateWeightIsASettingOfTheState(t *testing.T) {
 		t.Error("a state that knows what is late, and one that doesn't, count as the same")
 	}
 }
+
+// damaged has exact counts until they can't be read any more.
+type damaged struct {
+	*recounted
+	broken bool
+}
+
+func (d *damaged) Base(board string, from crest.Millis) (*list.Base, error) {
+	if d.broken {
+		return nil, crest.Errorf(crest.CodeNotReady, "window", "there are no totals of the hours")
+	}
+	return d.recounted.Base(board, from)
+}
+
+// TestDamagedCountsMakeAListAnEstimateAgain loses the exact counts of a day between two lists. The next ones say that
+// nothing is exact, and hold.
+func TestDamagedCountsMakeAListAnEstimateAgain(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		d := newDrive(t, testConfig(t, "views"))
+		for h := range crest.Millis(4) {
+			at := night + h*hour + 20*minute
+			d.post(at, at+1, d.event("video", "x", at, 5), d.event("video", "y", at-minute, uint32(h)+1))
+		}
+		x := &damaged{recounted: d.truth.recount(nil, night+3*hour, night+3*hour+10*minute)}
+		d.exact = x
+		d.post(0, night+3*hour+30*minute)
+		x.broken = true
+		d.post(0, night+3*hour+40*minute)
+		lists := d.end()
+		for _, w := range []string{"24h", "all"} {
+			var until []crest.Millis
+			for i := range lists {
+				if l := &lists[i]; l.Board == "video" && l.Window == w && l.AsOf >= night+3*hour+30*minute {
+					until = append(until, l.ExactUntil)
+					d.truth.check(t, l)
+				}
+			}
+			if len(until) != 2 || until[0] != night+3*hour || until[1] != 0 {
+				t.Errorf("%s: exact until %v, want %d and then nothing", w, until, night+3*hour)
+			}
+		}
+	})
+}
