@@ -24,15 +24,8 @@ type row struct {
 
 // wide2 has them for two dimensions.
 type wide2 struct {
-	ID         [16]byte    `parquet:"id,uuid"`
-	Type       string      `parquet:"type,dict"`
-	Item       string      `parquet:"item,plain"`
-	Spelling   string      `parquet:"spelling,optional,plain"`
-	Time       int64       `parquet:"time,timestamp(millisecond),delta"`
-	Received   int64       `parquet:"received,timestamp(millisecond),delta"`
-	Session    uint64      `parquet:"session,plain"`
-	Weight     uint32      `parquet:"weight,plain"`
-	Generated  bool        `parquet:"generated"`
+	row
+
 	Dimensions dimensions2 `parquet:"dimensions"`
 }
 

@@ -50,12 +50,11 @@ func generate(n, batch, dimensions int, seed uint64) *stream {
 		if err := encoder.Add(&ev); err != nil {
 			panic(err)
 		}
+		s.addRow(&ev)
 		if encoder.Len() == batch || i == n-1 {
 			s.addRecord(&encoder, received)
 		}
-		s.addRow(&ev)
 	}
-	s.setReceived()
 	return s
 }
 
@@ -71,9 +70,17 @@ func item(n uint64) string {
 	return string(b[:])
 }
 
+// addRecord makes a record of the events since the last one, and gives their rows the time that the log stamps on it.
 func (s *stream) addRecord(e *eventlog.Encoder, received crest.Millis) {
 	payload := append([]byte(nil), e.Bytes()...)
 	s.records = append(s.records, eventlog.Record{Received: received, Next: eventlog.Offset(len(s.records) + 1), Payload: payload})
+	for i := range e.Len() {
+		if len(s.dimensions) == 0 {
+			s.rows[len(s.rows)-1-i].Received = int64(received)
+		} else {
+			s.wide[len(s.wide)-1-i].Received = int64(received)
+		}
+	}
 	e.Reset(s.dimensions)
 }
 
@@ -86,28 +93,5 @@ func (s *stream) addRow(ev *crest.Event) {
 		s.rows = append(s.rows, r)
 		return
 	}
-	s.wide = append(s.wide, wide2{
-		ID: r.ID, Type: r.Type, Item: r.Item, Spelling: r.Spelling, Time: r.Time, Session: r.Session, Weight: r.Weight,
-		Generated: r.Generated, Dimensions: dimensions2{Category: ev.Dimensions[0], Region: ev.Dimensions[1]},
-	})
-}
-
-// setReceived gives the rows the time that the log stamped on their records.
-func (s *stream) setReceived() {
-	var d eventlog.Decoder
-	n := 0
-	for _, r := range s.records {
-		if err := d.Reset(r.Payload); err != nil {
-			panic(err)
-		}
-		var ev crest.Event
-		for d.Next(&ev) {
-			if len(s.rows) > 0 {
-				s.rows[n].Received = int64(r.Received)
-			} else {
-				s.wide[n].Received = int64(r.Received)
-			}
-			n++
-		}
-	}
+	s.wide = append(s.wide, wide2{row: r, Dimensions: dimensions2{Category: ev.Dimensions[0], Region: ev.Dimensions[1]}})
 }
