@@ -10,6 +10,7 @@ import (
 	"maps"
 	"os"
 	"path/filepath"
+	"slices"
 	"time"
 
 	"github.com/zeebo/xxh3"
@@ -234,20 +235,22 @@ func (m *manifest) total(window string) *totalEntry {
 // files returns all files that the manifest refers to.
 func (m *manifest) files() []*fileEntry {
 	var all []*fileEntry
-	add := func(files ...*fileEntry) {
-		for _, f := range files {
-			if f != nil {
-				all = append(all, f)
-			}
-		}
-	}
 	for i := range m.Hours {
-		add(m.Hours[i].Counts, m.Hours[i].Late)
+		all = append(all, m.Hours[i].files()...)
 	}
 	for i := range m.Totals {
-		add(m.Totals[i].Counts, m.Totals[i].Candidates)
+		all = append(all, m.Totals[i].files()...)
 	}
 	return all
+}
+
+func (h *hourEntry) files() []*fileEntry { return present(h.Counts, h.Late) }
+
+func (t *totalEntry) files() []*fileEntry { return present(t.Counts, t.Candidates) }
+
+// present leaves out files that are not there.
+func present(files ...*fileEntry) []*fileEntry {
+	return slices.DeleteFunc(files, func(f *fileEntry) bool { return f == nil })
 }
 
 // run returns the end of the hours from the first on that are whole.

@@ -30,12 +30,8 @@ func (x *round) countAll(ctx context.Context, p plan) (changed bool, err error) 
 	}
 	if x.version == "" && x.before == nil && len(x.old.Hours) == 0 {
 		// So that what an interrupted first round leaves is not taken for counts whose manifest is lost.
-		nothing, _, err := x.old.encode()
-		if err != nil {
+		if err := x.keepOld(); err != nil {
 			return false, err
-		}
-		if err := replaceFile(x.storage, filepath.Join(x.dir, beforeName), nothing); err != nil {
-			return false, fmt.Errorf("write the manifest: %w", err)
 		}
 		x.before = x.old
 	}
@@ -135,15 +131,13 @@ func (x *round) tellWanted(h, before hourEntry) {
 
 // report adds a count to the result.
 func (x *round) report(h hourEntry, reason Reason) {
+	i := h.info()
 	r := HourResult{
-		Hour: h.Start, Cut: h.Cut, Reason: reason,
-		Rows: h.Rows, Weight: h.Weight, Duplicates: h.Duplicates, Late: h.LateWeight, Items: h.Items,
+		Hour: i.Hour, Cut: i.Cut, Reason: reason,
+		Rows: i.Rows, Weight: i.Weight, Duplicates: i.Duplicates, Late: i.Late, Items: i.Items, Bytes: i.Bytes,
 	}
 	if h.Counts != nil {
-		r.Boards, r.Bytes = h.Counts.Boards, h.Counts.Bytes
-	}
-	if h.Late != nil {
-		r.Bytes += h.Late.Bytes
+		r.Boards = h.Counts.Boards
 	}
 	x.result.Counted = append(x.result.Counted, r)
 }
@@ -281,10 +275,8 @@ func isArchiveDamage(err error) bool {
 
 func (h *hourEntry) paths(dir string) []string {
 	var all []string
-	for _, f := range []*fileEntry{h.Counts, h.Late} {
-		if f != nil {
-			all = append(all, f.path(dir))
-		}
+	for _, f := range h.files() {
+		all = append(all, f.path(dir))
 	}
 	return all
 }

@@ -127,14 +127,10 @@ func (x *round) commit() error {
 		x.result.Done = len(x.result.Counted) == 0
 		return nil
 	}
-	before, _, err := x.old.encode()
-	if err != nil {
-		return err
-	}
 	if x.version != "" || x.before == nil {
 		// Whatever happens from here on, the files of old are still there.
-		if err := replaceFile(x.storage, filepath.Join(x.dir, beforeName), before); err != nil {
-			return fmt.Errorf("write the manifest: %w", err)
+		if err := x.keepOld(); err != nil {
+			return err
 		}
 	}
 	if err := replaceFile(x.storage, filepath.Join(x.dir, manifestName), file); err != nil {
@@ -143,20 +139,34 @@ func (x *round) commit() error {
 	return sweep(x.storage, x.dir, x.m, x.old)
 }
 
+// keepOld makes what has been counted the manifest before.
+func (x *round) keepOld() error {
+	file, _, err := x.old.encode()
+	if err != nil {
+		return err
+	}
+	if err := replaceFile(x.storage, filepath.Join(x.dir, beforeName), file); err != nil {
+		return fmt.Errorf("write the manifest: %w", err)
+	}
+	return nil
+}
+
 // blame finds out whose damage an error tells of. It returns false when that was known, or is nothing that can be
 // repaired.
 func (x *round) blame(err error) bool {
 	path := damagedPath(err)
-	at := func(f *fileEntry) bool { return f != nil && f.path(x.dir) == path }
-	for _, h := range x.old.Hours {
-		if at(h.Counts) || at(h.Late) {
+	at := func(f *fileEntry) bool { return f.path(x.dir) == path }
+	for i := range x.old.Hours {
+		h := &x.old.Hours[i]
+		if slices.ContainsFunc(h.files(), at) {
 			known := x.sight.damaged[h.Start] != nil
 			x.sight.damaged[h.Start] = err
 			return !known
 		}
 	}
-	for _, t := range x.old.Totals {
-		if at(t.Counts) || at(t.Candidates) {
+	for i := range x.old.Totals {
+		t := &x.old.Totals[i]
+		if slices.ContainsFunc(t.files(), at) {
 			known := x.stale[t.Window]
 			x.stale[t.Window] = true
 			return !known

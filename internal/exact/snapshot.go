@@ -92,11 +92,20 @@ func (s *Snapshot) Hours() []HourInfo {
 
 // Hour returns what the manifest says of an hour, false when it isn't in [First, Until).
 func (s *Snapshot) Hour(start crest.Millis) (HourInfo, bool) {
-	h := s.m.hour(start)
-	if h == nil || start >= s.until {
+	h, err := s.counted(start)
+	if err != nil {
 		return HourInfo{}, false
 	}
 	return h.info(), true
+}
+
+// counted returns an hour in [First, Until).
+func (s *Snapshot) counted(start crest.Millis) (*hourEntry, error) {
+	h := s.m.hour(start)
+	if h == nil || start >= s.until {
+		return nil, crest.Errorf(crest.CodeOutOfRange, "hour", "%s has not been counted", hourText(start))
+	}
+	return h, nil
 }
 
 func (h *hourEntry) info() HourInfo {
@@ -105,10 +114,8 @@ func (h *hourEntry) info() HourInfo {
 		Rows: h.Rows, Weight: h.Weight, Duplicates: h.Duplicates, Late: h.LateWeight, Items: h.Items,
 		TooMany: h.Wanted != "",
 	}
-	for _, f := range []*fileEntry{h.Counts, h.Late} {
-		if f != nil {
-			i.Bytes += f.Bytes
-		}
+	for _, f := range h.files() {
+		i.Bytes += f.Bytes
 	}
 	return i
 }

@@ -151,20 +151,19 @@ func (s *Snapshot) Counts(board string, from crest.Millis, ids []string) ([]uint
 
 // HourCounts reads what an hour in [First, Until) counts of items of a board, in their order; zero rows for those without.
 func (s *Snapshot) HourCounts(hour crest.Millis, board string, items []string) ([]counts.Row, error) {
-	h := s.m.hour(hour)
-	if h == nil || hour >= s.until {
-		return nil, crest.Errorf(crest.CodeOutOfRange, "hour", "%s has not been counted", hourText(hour))
+	h, err := s.counted(hour)
+	if err != nil {
+		return nil, err
 	}
 	if h.Counts == nil {
 		return make([]counts.Row, len(items)), nil
 	}
-	if open := s.hours[hour]; open != nil {
-		return open.counts.Lookup(board, items)
-	}
-	t, err := counts.Open(h.Counts.path(s.config.Dir), h.Counts.Info)
+	t, held, err := s.tableOf(h)
 	if err != nil {
 		return nil, err
 	}
-	defer t.Close()
+	if !held {
+		defer t.Close()
+	}
 	return t.Lookup(board, items)
 }

@@ -9,18 +9,31 @@ import (
 
 // HourRows returns all that an hour in [First, Until) counts, by board and then by item. The cursor is the caller's to close.
 func (s *Snapshot) HourRows(hour crest.Millis) (counts.Cursor, error) {
-	h := s.m.hour(hour)
-	if h == nil || hour >= s.until {
-		return nil, crest.Errorf(crest.CodeOutOfRange, "hour", "%s has not been counted", hourText(hour))
+	h, err := s.counted(hour)
+	if err != nil {
+		return nil, err
 	}
 	if h.Counts == nil {
 		return noRows{}, nil
 	}
-	t, err := counts.Open(h.Counts.path(s.config.Dir), h.Counts.Info)
+	t, held, err := s.tableOf(h)
 	if err != nil {
 		return nil, err
 	}
+	if held {
+		return t.All(), nil
+	}
 	return &tableCursor{t.All(), t}, nil
+}
+
+// tableOf returns the counts of an hour that has some. When the snapshot doesn't hold them open, they are verified, and the
+// caller's to close.
+func (s *Snapshot) tableOf(h *hourEntry) (t *counts.Table, held bool, err error) {
+	if open := s.hours[h.Start]; open != nil {
+		return open.counts, true, nil
+	}
+	t, err = counts.Open(h.Counts.path(s.config.Dir), h.Counts.Info)
+	return t, false, err
 }
 
 // tableCursor closes its table with itself.

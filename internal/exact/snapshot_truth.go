@@ -125,15 +125,13 @@ func (r *reading) addHours(from, until crest.Millis) error {
 		if h.Counts == nil {
 			continue
 		}
-		if open := r.s.hours[h.Start]; open != nil {
-			r.add(&h, open.counts.All(), subtract)
-			continue
-		}
-		t, err := counts.Open(h.Counts.path(r.s.config.Dir), h.Counts.Info)
+		t, held, err := r.s.tableOf(&h)
 		if err != nil {
 			return err
 		}
-		r.opened = append(r.opened, t)
+		if !held {
+			r.opened = append(r.opened, t)
+		}
 		r.add(&h, t.All(), subtract)
 	}
 	return nil

@@ -347,21 +347,8 @@ func (x *round) reduce(ctx context.Context, inputs []input) (reduced []input, re
 }
 
 func verifyTotal(dir string, t *totalEntry) error {
-	if t.Counts != nil {
-		table, err := counts.Open(t.Counts.path(dir), t.Counts.Info)
-		if err != nil {
-			return err
-		}
-		if err := table.Close(); err != nil {
-			return err
-		}
+	if err := verifyFile(dir, t.Counts, counts.Open); err != nil {
+		return err
 	}
-	if t.Candidates != nil {
-		table, err := counts.OpenCandidates(t.Candidates.path(dir), t.Candidates.Info)
-		if err != nil {
-			return err
-		}
-		return table.Close()
-	}
-	return nil
+	return verifyFile(dir, t.Candidates, counts.OpenCandidates)
 }
