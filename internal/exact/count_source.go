@@ -101,10 +101,7 @@ type unit struct {
 
 // openHour opens and verifies all files of an hour, several at once.
 func openHour(ctx context.Context, workers int, in *hourInput) (*hourFiles, error) {
-	var sources []source
-	sources = append(sources, in.own...)
-	sources = append(sources, in.before...)
-	sources = append(sources, in.after...)
+	sources := slices.Concat(in.own, in.before, in.after)
 	unitsBySource := make([][]unit, len(sources))
 	closers := make([]io.Closer, len(sources))
 	h := &hourFiles{}

@@ -7,14 +7,15 @@ import (
 	"time"
 
 	"crest"
+	"crest/internal/archive"
 	"crest/internal/counts"
 )
 
 // ranked collects what Rank gives.
-func ranked(t *testing.T, config RankConfig, run func(RankConfig, func(counts.Row) error) (RankStats, error)) ([]counts.Row, RankStats) {
+func ranked(t *testing.T, view *archive.View, config RankConfig) ([]counts.Row, RankStats) {
 	t.Helper()
 	var rows []counts.Row
-	s, err := run(config, func(r counts.Row) error {
+	s, err := Rank(t.Context(), view, config, func(r counts.Row) error {
 		rows = append(rows, r)
 		return nil
 	})
@@ -30,9 +31,6 @@ func TestRankAgainstNaiveCount(t *testing.T) {
 	all := traffic(random, 1500)
 	view := archived(t, testDimensions, all)
 	plain := testConfig()
-	run := func(c RankConfig, each func(counts.Row) error) (RankStats, error) {
-		return Rank(t.Context(), view, c, each)
-	}
 	for n := range 30 {
 		config := RankConfig{
 			Types: plain.Types, Dimensions: plain.Dimensions, Edge: plain.Edge, Memory: 64 << 20, Workers: 1 + n%4, Dir: t.TempDir(),
@@ -45,11 +43,11 @@ func TestRankAgainstNaiveCount(t *testing.T) {
 			config.By = cut
 		}
 		want := countNaively(plain, all, config.From, config.To, cut)
-		got, s := ranked(t, config, run)
+		got, s := ranked(t, view, config)
 		if !slices.Equal(got, want.sorted()) {
 			t.Fatalf("window %d: other rows:\n%v\n%v", n, got, want.sorted())
 		}
-		if s.Rows != want.stats.rows || s.Weight != want.stats.weight || s.Duplicates != want.stats.duplicates || s.Items != int64(len(got)) {
+		if s.Rows != want.stats.rows || s.Weight != want.stats.weight || s.Duplicates != want.stats.duplicates || s.Items != int64(len(got)) || s.Boards != want.boards() {
 			t.Fatalf("window %d: stats %+v, want %+v", n, s, want.stats)
 		}
 		// One board alone.
@@ -58,7 +56,7 @@ func TestRankAgainstNaiveCount(t *testing.T) {
 			board.Narrow = board.Narrow[:n/2%2]
 		}
 		config.Board = board
-		got, _ = ranked(t, config, run)
+		got, _ = ranked(t, view, config)
 		name := board.String()
 		if len(board.Narrow) == 2 { // the configuration has them the other way round
 			name = "article/category=news/region=eu"

@@ -11,9 +11,7 @@ import (
 )
 
 func TestRoundsFollowTheArchive(t *testing.T) {
-	seed := rand.Uint64()
-	t.Logf("seed %d", seed)
-	random := rand.New(rand.NewPCG(seed, 0))
+	random := rand.New(rand.NewPCG(seedOf(t), 0))
 	w := newWorld(t, days(random, testHour, 84, 20))
 	r := w.recounter()
 	reasons := map[Reason]int{}

@@ -32,7 +32,6 @@ func Write(ctx context.Context, dir string, dimensions []string, events iter.Seq
 	next, end := iter.Pull(events)
 	defer end()
 	log := &madeLog{reader: &madeReader{dimensions: dimensions, next: next, until: until, done: stop}}
-	log.reader.encoder.Reset(dimensions)
 	err = w.Run(running, log)
 	if err == nil {
 		err = log.reader.err
