@@ -58,7 +58,7 @@ func openers() map[string]func(path string, info Info) error {
 func writeAll(t *testing.T, dir string) map[string]Info {
 	t.Helper()
 	infos := map[string]Info{"counts": writeRows(t, filepath.Join(dir, "counts"), smallRows())}
-	late, err := CreateLate(filepath.Join(dir, "late"))
+	late, err := CreateLateIn(nil, filepath.Join(dir, "late"))
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -54,7 +54,7 @@ func TestGoldenFiles(t *testing.T) {
 			return closeSet(w)
 		},
 		"late": func(path string) (Info, error) {
-			w, err := CreateLate(path)
+			w, err := CreateLateIn(nil, path)
 			if err != nil {
 				return Info{}, err
 			}

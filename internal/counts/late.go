@@ -21,10 +21,7 @@ type LateWriter struct {
 	last  Late
 }
 
-// CreateLate begins a late file, like Create.
-func CreateLate(path string) (*LateWriter, error) { return CreateLateIn(nil, path) }
-
-// CreateLateIn is CreateLate in other files than the operating system's.
+// CreateLateIn begins a late file, like CreateIn.
 func CreateLateIn(files durable.Files, path string) (*LateWriter, error) {
 	sheet, err := newSheetWriter[lateRow](files, path, kindLate, sortedBy("board", "item", "received"))
 	if err != nil {

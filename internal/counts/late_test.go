@@ -12,7 +12,7 @@ import (
 
 func writeLate(t *testing.T, path string, weights []Late) Info {
 	t.Helper()
-	w, err := CreateLate(path)
+	w, err := CreateLateIn(nil, path)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -111,7 +111,7 @@ func TestLateWriterRefusesDisorder(t *testing.T) {
 		"no weight":    {{"b", "x", 0, 0}},
 		"before 1970":  {{"b", "x", -600_000, 1}},
 	} {
-		w, err := CreateLate(filepath.Join(t.TempDir(), "x"))
+		w, err := CreateLateIn(nil, filepath.Join(t.TempDir(), "x"))
 		if err != nil {
 			t.Fatal(err)
 		}

@@ -26,7 +26,7 @@ type Writer struct {
 // file that was there stays until then.
 func Create(path string) (*Writer, error) { return CreateIn(nil, path) }
 
-// CreateIn is Create in other files than the operating system's.
+// CreateIn is Create in other files than the operating system's, which nil stands for.
 func CreateIn(files durable.Files, path string) (*Writer, error) {
 	sheet, err := newSheetWriter[countRow](files, path, kindCounts,
 		parquet.BloomFilters(parquet.SplitBlockFilter(bloomBits, "item")),

@@ -76,7 +76,7 @@ func countInto(ctx context.Context, dir string, c *counter, in hourInput) (stats
 		return stats{}, err
 	}
 	defer func() { _ = out.Abort() }()
-	late, err := counts.CreateLate(filepath.Join(dir, "late"))
+	late, err := counts.CreateLateIn(nil, filepath.Join(dir, "late"))
 	if err != nil {
 		return stats{}, err
 	}

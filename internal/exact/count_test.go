@@ -226,7 +226,7 @@ func countHour(ctx context.Context, t *testing.T, c *counter, in hourInput) (cou
 	if err != nil {
 		t.Fatal(err)
 	}
-	late, err := counts.CreateLate(filepath.Join(dir, "late"))
+	late, err := counts.CreateLateIn(nil, filepath.Join(dir, "late"))
 	if err != nil {
 		t.Fatal(err)
 	}
