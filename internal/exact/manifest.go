@@ -77,8 +77,7 @@ const (
 	manifestFormat = 1
 	manifestName   = "manifest.json"
 	beforeName     = "manifest-before.json" // the one before it, whose files are still there
-	asideSuffix    = ".tmp"
-	maxManifest    = 256 << 20 // bytes: of more than 50 years
+	maxManifest    = 256 << 20              // bytes: of more than 50 years
 )
 
 // document is the file that holds a manifest.
