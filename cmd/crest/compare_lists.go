@@ -169,9 +169,6 @@ func (x *comparing) lacks(l *crest.List, first func() (crest.Millis, error)) (cr
 func (x *comparing) firstReceived(from crest.Millis) (crest.Millis, error) {
 	first := crest.Millis(math.MaxInt64)
 	for _, start := range x.view.Hours() {
-		if start.Add(time.Hour) <= from {
-			continue
-		}
 		hour, err := x.view.Hour(start)
 		if err != nil {
 			return 0, err

@@ -69,9 +69,6 @@ func New(options Options) (*Runner, error) {
 	return r, nil
 }
 
-// Recounter returns what counts, to force hours.
-func (r *Runner) Recounter() *exact.Recounter { return r.recounter }
-
 // Snapshot returns the newest exact counts, nil when they can't be read.
 func (r *Runner) Snapshot() *exact.Snapshot { return r.snapshot.Load() }
 
