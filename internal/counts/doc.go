@@ -9,6 +9,6 @@
 // file with the checksum that writing it returned, and from then on every block that is read is compared with what it was
 // at that time. Damage comes out as a [CorruptError] that names the file; it is never a wrong number.
 //
-// A row costs about 12 bytes on disk. While it is open, a table keeps about 150 bytes of index per 1,024 rows in memory, and
-// 4 bytes per 4 KiB of file to tell damage by.
+// A row with an item of 11 random characters costs 9 to 13 bytes on disk. While it is open, a table keeps about 150 bytes of
+// index per 1,024 rows in memory, and 4 bytes per 4 KiB of file to tell damage by.
 package counts
