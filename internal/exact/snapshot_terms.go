@@ -1,7 +1,7 @@
 package exact
 
 import (
-	"sync"
+	"context"
 
 	"crest"
 	"crest/internal/counts"
@@ -136,22 +136,15 @@ func (s *Snapshot) hourTerms(from, until crest.Millis, subtract bool) ([]term, b
 // lookUp sums what the terms have of items, reading several tables at once.
 func lookUp(terms []term, board string, ids []string) ([]uint64, error) {
 	rows := make([][]counts.Row, len(terms))
-	errs := make([]error, len(terms))
-	var reading sync.WaitGroup
-	limit := make(chan struct{}, lookUps)
-	for i, t := range terms {
-		limit <- struct{}{}
-		reading.Go(func() {
-			rows[i], errs[i] = t.table.Lookup(board, ids)
-			<-limit
-		})
+	err := each(context.Background(), lookUps, len(terms), func(_ context.Context, _, i int) (err error) {
+		rows[i], err = terms[i].table.Lookup(board, ids)
+		return err
+	})
+	if err != nil {
+		return nil, err
 	}
-	reading.Wait()
 	sums := make([]uint64, len(ids))
 	for i, t := range terms {
-		if errs[i] != nil {
-			return nil, errs[i]
-		}
 		for j, row := range rows[i] {
 			sums[j] = t.apply(sums[j], row.Count)
 		}
